@@ -286,7 +286,6 @@ def noisy(text: str, noise: Sequence[str], rng: "np.random.Generator") -> dict[s
 
 
 def _replaced(text: str, new: Mapping[int, str]) -> str:
-    """Return a text with the words at some positions replaced."""
     return WORD.sub(lambda old: new.get(old.start(), old[0]), text)
 
 

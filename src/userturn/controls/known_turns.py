@@ -117,7 +117,6 @@ def planted_turns(
 
 
 def _easy_failures(prompt: str, answer: str, other_prompt: str | None) -> dict[str, Planted]:
-    """Return a turn of each easy failure and injection after an answer, by the control's name."""
     turns = {
         "prompt_again": prompt,
         "answer_again": answer,

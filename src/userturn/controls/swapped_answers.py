@@ -117,7 +117,6 @@ def _first_turns(
 
 
 def _order_of_floor(path_to_items: str, dataset: str, seed: int) -> list[str]:
-    """Return the items of a dataset in the drawn order of the chance floor."""
     items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
     return random_order(items, generator(seed, "chance floor", dataset))
 

@@ -120,7 +120,6 @@ def _role(name: Any, roles: Mapping[str, str], where: str) -> str:
 
 
 def _text(content: Any, where: str) -> str:
-    """Return the text of a message, joined if it is a list of parts."""
     parts = []
     for part in content if isinstance(content, list) and content else [content]:
         is_text = not isinstance(part, dict) or part.get("type", "text") == "text"

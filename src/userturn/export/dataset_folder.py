@@ -43,9 +43,7 @@ Licence: texts of a dataset and of a model are under the licence of that dataset
 
 
 def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> Written:
-    """Write the rows that may be exported as Parquet files, with a data card.
-
-    The warning is the card's sentence about rates that are no findings.
+    """Write the rows that may be exported as Parquet files, with a data card and its warning.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.

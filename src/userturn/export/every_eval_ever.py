@@ -44,9 +44,7 @@ Json = dict[str, Any]
 
 
 def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> Written:
-    """Write each tabulated cell, and return how many there are.
-
-    The warning is the sentence about rates that are no findings.
+    """Write each tabulated cell with the warning about its rates, and return how many there are.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -144,7 +142,6 @@ def _model(grid: Grid, cell: Cell) -> Json:
 
 
 def _result(grid: Grid, cell: Cell, rate: Json, when: str, warning: str | None) -> Json:
-    """Return the rate by one judge as a result, corrected by people's labels if there are any."""
     details = {name: rate.get(name) for name in DETAILS} | {"warning": warning}
     settings = {"temperature": grid.temperatures[cell.temperature]} | grid.config["user_turn"]
     others = {key: settings[key] for key in settings if key not in ARGUMENTS}

@@ -91,7 +91,6 @@ def times_of(grid: Grid, cell: Cell) -> dict[str, str]:
 
 
 def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str, Any]:
-    """Return the part of a log that identifies an eval: task, dataset, model and settings."""
     identity = grid.cell_identity(cell)
     description = read_description(grid, cell.model)
     temperature = grid.temperatures[cell.temperature]
@@ -176,7 +175,6 @@ def _output(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _results(grid: Grid, cell: Cell, n_turns: int) -> dict[str, Any]:
-    """Return the rate of genuine follow-ups by each judge, with its 95% limits."""
     scores = [
         {
             "name": row["judge"],

@@ -270,7 +270,6 @@ def _folded_path(member: ArchiveMember) -> str:  # some file systems have no upp
 
 
 def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
-    """Return why a member must not be unpacked, or None."""
     name = PurePosixPath(member.name)
     if name.is_absolute() or ".." in name.parts or set(member.name) & set("\\:\0"):
         return "leads out of the folder"

@@ -185,7 +185,6 @@ def _outputs(here: Remaking, rule: str) -> list[str]:
 
 
 def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
-    """Return why a rule cannot run with the files of this copy, or None."""
     if rule == COUNTING and not here.files.has_journals:
         return "it is counted in accounts, which come with the journals"
     absent = [path for path in here.needs(rule) if not here.path_of(path).is_file()]
@@ -228,7 +227,6 @@ def format_outcome(outcome: Outcome, results: Path) -> str:
 
 
 def _shown(lines: Iterable[str]) -> list[str]:
-    """Return the first lines and a line with the number of the others."""
     every = list(lines)
     more = [f"... and {len(every) - SHOWN} more"] if len(every) > SHOWN else []
     return every[:SHOWN] + more

@@ -281,7 +281,6 @@ def _add_action(
 def _add_run(
     crate: Any, files: dict[str, Any], records: Mapping[str, JobRecord], actions: Sequence[Any]
 ) -> None:
-    """Add the workflow with its steps, and its run by Snakemake with all inputs and outputs."""
     inputs = {path for record in records.values() for path in record["inputs"]}
     written = {path for record in records.values() for path in job_files(record)}
     outputs = {path for record in records.values() for path in record["outputs"]}

@@ -87,7 +87,6 @@ def _numbers(n_before: int, n: int) -> pl.Series:
 
 
 def _strings(where: str, numbers: pl.Series, values: pl.Series) -> Iterator[Texts]:
-    """Yield the strings of a column, including those inside lists and structs."""
     kind = values.dtype
     if isinstance(kind, pl.List | pl.Array):
         inner = pl.DataFrame({"number": numbers, "value": values}).explode("value")

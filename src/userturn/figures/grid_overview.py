@@ -21,7 +21,6 @@ MOST = 3  # letters that fit beside each other in a square
 
 
 def _cells(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return each cell with its rate, its number as text, its troubles, and hover texts."""
     letters = [
         pl.when(pl.col(count) > OVER * pl.col("n_turns")).then(pl.lit(letter)).otherwise(pl.lit(""))
         for letter, count in MARKS.items()

@@ -77,7 +77,6 @@ def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
 
 
 def _panel(table: pl.DataFrame, measure: Measure, subtitle: str, families: pl.DataFrame) -> Any:
-    """Return one panel: an interval per model, and the line of chance where it is known."""
     named = table.select(
         *("model", "dataset", "chance", *theme.INTERVAL),
         value=theme.interval_text(),

@@ -49,7 +49,6 @@ def rates_by_language(
 
 
 def _measures(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per measure that a row of the table has, with its limits."""
     named = ("model", "dataset", pl.col("language").fill_null(UNKNOWN))
     table = theme.row_a_measure(rows, MEASURES, *named).drop_nulls("estimate")
     return table.with_columns(share=theme.percent_text()).rename({"estimate": "value"})

@@ -137,7 +137,6 @@ def as_written(text: str) -> str:
 
 
 def _plain(digits: str, has_comma: bool) -> list[Fraction]:
-    """Return the values that digits with separators may have."""
     if not has_comma:
         separators = r"\." if digits.count(".") > 1 else "[, '_]"
         return [Fraction(re.sub(separators, "", digits))]
@@ -208,7 +207,6 @@ def _together(text: str, read: Sequence[Token]) -> Reading:
 
 
 def _marked(text: str, language: str | None) -> Reading | None:
-    """Return the reading of a marked final text, or None if it has no number."""
     without_asides = ASIDE.sub("", text)
     numbers = tokens(without_asides, language)
     if not numbers:

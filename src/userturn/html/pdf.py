@@ -43,7 +43,6 @@ def canonical_order(pdf: bytes) -> bytes:
 
 
 def _parts(body: bytes, begins: list[int]) -> Iterator[tuple[bytes, tuple[bytes, bytes]]]:
-    """Yield each object's number, with its head and its stream."""
     for begin, end in pairwise(begins):
         number, _, content = body[begin:end].partition(b" 0 obj\n")
         head, mark, stream = content.partition(STREAM)

@@ -30,8 +30,7 @@ ANNOTATIONS_SCHEMA: Schema = {
     "label": pl.String,
     "genuine": pl.Boolean,
     "notes": pl.String,
-    **{name: KEY_SCHEMA[name] for name in ("model", "dataset", "temperature", "perturbation")},
-    **{name: KEY_SCHEMA[name] for name in ("item", "sample", "key")},
+    **{name: KEY_SCHEMA[name] for name in (*TURN_KEYS, "key")},
 }
 
 

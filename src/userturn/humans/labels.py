@@ -79,7 +79,6 @@ class Comparison(NamedTuple):
 
 
 def _wide(labels: pl.DataFrame, on: str, index: Sequence[str]) -> pl.DataFrame:
-    """Return one row per turn and one column per rater."""
     names = sorted(labels[on].unique())
     columns = [
         pl.col("label").filter(pl.col(on) == name).first().alias(f"{on} {name}") for name in names

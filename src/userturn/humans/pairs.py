@@ -64,19 +64,11 @@ def people_turns(paths_to_datasets: Sequence[str]) -> pl.DataFrame:
     """
     rows = []
     for path in paths_to_datasets:
-        for row in pl.read_parquet(path, columns=COLUMNS).iter_rows(named=True):
-            messages, turn = row["messages"], row["reference_user_turn"]
-            if turn and turn.strip() and answer_to(messages, row["reference_context"]) is not None:
-                rows.append(
-                    {
-                        "dataset": Path(path).stem,
-                        "item": row["item"],
-                        "conversation": fingerprint(opening(messages))[:16],
-                        "reference_user_turn": turn,
-                        "messages": messages,
-                    }
-                )
-    return pl.DataFrame(rows, schema=PEOPLE_SCHEMA)
+        for item, messages, context, turn in pl.read_parquet(path, columns=COLUMNS).iter_rows():
+            if turn and turn.strip() and answer_to(messages, context) is not None:
+                talk = fingerprint(opening(messages))[:16]
+                rows.append((Path(path).stem, item, talk, turn, messages))
+    return pl.DataFrame(rows, schema=PEOPLE_SCHEMA, orient="row")
 
 
 def paired_turns(turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]) -> pl.DataFrame:

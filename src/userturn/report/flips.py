@@ -179,7 +179,6 @@ def _texts(path: Path) -> dict[tuple[str, int], tuple[str, str]]:
 
 
 def _questions(studies: Sequence[Study], dataset: str) -> dict[str, str]:
-    """Return the last message of each item, from the first study that has it."""
     questions: dict[str, str] = {}
     for study in reversed(studies):
         path = study.results / f"datasets/{dataset}.parquet"

@@ -12,7 +12,6 @@ import polars as pl
 
 from userturn.datasets.turns import clusters
 from userturn.humans.labels import PEOPLE
-from userturn.judges.judge import scan_verdicts
 from userturn.stats.margins import Counts, change, rates, share_that_reacts, side_by_side
 from userturn.stats.proportions import Interval, copies
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
@@ -39,9 +38,9 @@ def chance_floors(material: Material) -> pl.DataFrame:
     if not material.paths["swapped_verdicts"]:
         return pl.DataFrame(schema=SCHEMA)
     keys = [*TURN_KEYS, "judge", "genuine"]
-    own = scan_verdicts(material.paths["unswapped_verdicts"]).select(keys)
+    own = material.read("unswapped_verdicts", keys)
     swapped = material.read("swapped_verdicts", keys).rename({"genuine": "after_another"})
-    return chance_floor(own.collect(), swapped, sensitivities(material.table("judges")))
+    return chance_floor(own, swapped, sensitivities(material.table("judges")))
 
 
 def sensitivities(card: pl.DataFrame) -> dict[str, Interval]:

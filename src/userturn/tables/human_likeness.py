@@ -171,7 +171,6 @@ def _measures(labels: pl.DataFrame, seed: int, *names: object) -> dict[str, Any]
 
 
 def _p(labels: pl.DataFrame) -> float:
-    """Return the exact p that a model's turn is as often taken for the person's as not."""
     excess = pl.col("model_chosen").cast(pl.Float64) - 0.5
     of_pairs = labels.group_by("conversation").agg(excess=excess.sum())
     counts = of_pairs.group_by("excess").agg(n=pl.len().cast(pl.Float64)).sort("excess")
@@ -179,7 +178,6 @@ def _p(labels: pl.DataFrame) -> float:
 
 
 def _agreement(labels: pl.DataFrame, seed: int, *names: object) -> list[float | None]:
-    """Return the share of pairs that two annotators label alike, with its limits."""
     raters = sorted(labels["annotator"].unique())
     if len(raters) < 2:
         return [None, None, None]

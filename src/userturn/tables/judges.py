@@ -4,7 +4,6 @@ import polars as pl
 
 from userturn.datasets.turns import clusters
 from userturn.humans.labels import PEOPLE
-from userturn.judges.judge import scan_verdicts
 from userturn.storage.table_files import TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement
@@ -25,8 +24,7 @@ def flip_rates(material: Material) -> pl.DataFrame:
     if not material.paths["edited_verdicts"]:
         return pl.DataFrame(schema=CARD)
     keys = [*TURN_KEYS, "judge", "genuine"]
-    own = scan_verdicts(material.paths["unedited_verdicts"]).select(keys).collect()
-    return flips(own, material.read("edited_verdicts", keys))
+    return flips(material.read("unedited_verdicts", keys), material.read("edited_verdicts", keys))
 
 
 def flips(own: pl.DataFrame, edited: pl.DataFrame) -> pl.DataFrame:

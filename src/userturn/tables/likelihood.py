@@ -169,7 +169,6 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _scores(material: Material, kind: str) -> list[pl.DataFrame]:
-    """Return the scores of a kind of turns, as a table per model and dataset."""
     paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
     return [pl.read_parquet(path) for path in sorted(paths)]
 

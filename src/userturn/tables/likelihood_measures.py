@@ -223,7 +223,6 @@ def _tested(
 
 
 def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
-    """Return the p of sign flips, which for gains is at least that of the mean."""
     if unit == "share":
         return sign_flip_p(changes, np.ones(len(changes)))
     largest = float(np.abs(changes).max()) or 1.0
@@ -234,7 +233,6 @@ def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
 def _limits(
     both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, confidence: float
 ) -> Interval:
-    """Return the limits of a difference, by `clustered_change` if it is of shares."""
     if unit != "share":
         return clustered_mean(both["change"], both["conversation"].to_list(), confidence)
     columns = (sums[name].cast(pl.Float64) for name in ("len", "value_before", "value"))

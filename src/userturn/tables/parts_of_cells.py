@@ -7,7 +7,6 @@ import polars as pl
 
 from userturn.datasets.turns import clusters, turn_numbers
 from userturn.generation.turn_languages import FAILED
-from userturn.judges.judge import scan_verdicts
 from userturn.judges.kinds import complete_judges, kind_of
 from userturn.judges.verdict import ARGUABLE, GENUINE
 from userturn.prompts.perturbations import controls_of
@@ -54,10 +53,9 @@ def parts_of_cells(material: Material) -> list[pl.DataFrame]:
     """Return the rates of the parts of a study's cells, none without datasets that have parts."""
     members = material.table("families").select("model", "family")
     parts = []
-    if paths := material.paths.get("conversation_verdicts"):
-        scored = (
-            scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "label", "genuine").collect()
-        )
+    if material.paths.get("conversation_verdicts"):
+        columns = [*JUDGED_CELL_KEYS, "item", "label", "genuine"]
+        scored = material.read("conversation_verdicts", columns)
         parts.append(rates_of_parts(group_by_turn(scored), members, BY_TURN))
     if material.paths.get("turn_languages"):
         told = material.read("turn_languages").select(
@@ -132,9 +130,11 @@ TURN = "turn"
 
 def turn_contrasts(material: Material) -> pl.DataFrame:
     """Return the contrasts of later turns with first ones, none without datasets of such turns."""
-    if not (paths := material.paths.get("conversation_verdicts")):
+    if not material.paths.get("conversation_verdicts"):
         return pl.DataFrame(schema=ADJUSTED_SCHEMA)
-    scored = scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "sample", "genuine").collect()
+    scored = material.read(
+        "conversation_verdicts", [*JUDGED_CELL_KEYS, "item", "sample", "genuine"]
+    )
     members = material.table("families").select("model", "family")
     paired = since_the_first(scored.join(members, on="model"))
     return adjusted(compare(paired), controls_of(material.grid.perturbations))

@@ -204,7 +204,6 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
 
 
 def _values(results: Path, measure: str) -> pl.DataFrame:
-    """Return each model's value of each follow-up, with gains in nats per character."""
     value = pl.col(measure).cast(pl.Float64)
     value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
     parts = [pl.DataFrame(schema=SCHEMA)]

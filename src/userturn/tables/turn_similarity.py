@@ -169,7 +169,6 @@ def embed_turns(
 def _similarities(
     turns: pl.DataFrame, people: Mapping[str, People], embedder: Mapping[str, str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `SIMILARITIES`: cosines of each turn and people's turns."""
     of_people = [text for item in turns["item"].unique() for text in people[item][:2]]
     texts = sorted({*turns["said"], *of_people})
     vectors = embedded(texts, embedder["source"], embedder.get("revision"))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from userturn.judges.judge import scan_verdicts
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import PLAIN
@@ -55,9 +54,8 @@ MEANINGS = {
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     keys = [*TURN_KEYS, "judge", "genuine"]
-    seen = scan_verdicts(material.paths["seen_verdicts"]).select(keys).collect()
-    controls = controls_of(material.grid.perturbations)
-    return unseen_answers(seen, material.read("unseen_verdicts", keys), controls)
+    seen, unseen = (material.read(name, keys) for name in ("seen_verdicts", "unseen_verdicts"))
+    return unseen_answers(seen, unseen, controls_of(material.grid.perturbations))
 
 
 def unseen_answers(

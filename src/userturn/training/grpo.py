@@ -152,7 +152,6 @@ def _trl_rewards(
 def _rollouts(
     training: Training, template: Template, ask: Endpoints, trainers: Sequence[Any]
 ) -> Play:
-    """Return the function that continues conversations after drawn turns."""
     how = training.recipe["grpo"]
 
     def write(conversations: Sequence[Sequence[Message]]) -> list[str]:

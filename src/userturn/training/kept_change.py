@@ -57,7 +57,6 @@ def kept_change(
 
 
 def _loss(model: Any, rows: Sequence[Mapping[str, Sequence[int]]], device: str) -> float:
-    """Return the mean loss of the learnt tokens, which end each row, in nats."""
     import torch
 
     total, n = 0.0, 0

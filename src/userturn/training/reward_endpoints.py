@@ -31,7 +31,6 @@ class KeptReplies:
     """The paid replies of one training, by question."""
 
     def __init__(self, folder: Path) -> None:
-        """Read the replies in a folder, which may not exist yet."""
         self._known: dict[str, Any] = {note["key"]: note["reply"] for note in notes_in(folder)}
         self._journal = Writer(folder)
 

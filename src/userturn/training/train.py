@@ -103,7 +103,6 @@ def curve_of(training: Training, template: Template) -> Curve | None:
 
 
 def _watcher(training: Training, stop: StopFlag, curve: Curve | None) -> Any:
-    """Return a callback that reports progress, measures checkpoints, and ends at a signal."""
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):  # type: ignore[misc]
