@@ -36,40 +36,35 @@ from userturn.tables.turn_rates import rate_over
 
 N_BINS = 5
 BRIER, MEAN, SHARE = "brier", "mean probability", "share genuine"
+OVERALL = {"by": ALL, "group": ALL}
 
 
-def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dict[str, Any]]:
+def reliability(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield rows of a judge's card: its Brier score, and bins of its probability.
 
     Each bin has the mean probability of its turns, and the share of them that is truly genuine.
     """
-    with_probability = turns.drop_nulls("probability").with_columns(
-        genuine=pl.col("truth") == GENUINE
-    )
-    if with_probability.is_empty():
+    rated = turns.drop_nulls("probability").with_columns(genuine=pl.col("truth") == GENUINE)
+    if rated.is_empty():
         return
     off = pl.col("probability") - pl.col("genuine").cast(pl.Float64)
-    yield _row(
-        with_probability,
-        everywhere,
-        BRIER,
-        estimate=with_probability.select((off**2).mean()).item(),
-    )
+    brier = rated.select((off**2).mean()).item()
+    yield _row(rated, OVERALL, BRIER, rated.height, estimate=brier)
     bin_of = (pl.col("probability") * N_BINS).floor().clip(0, N_BINS - 1).cast(pl.Int64)
-    for (number,), part in sorted(
-        with_probability.with_columns(bin=bin_of).partition_by(["bin"], as_dict=True).items()
-    ):
+    bins = rated.with_columns(bin=bin_of).partition_by(["bin"], as_dict=True)
+    for (number,), part in sorted(bins.items()):
         group = f"{number / N_BINS:.1f} to {(number + 1) / N_BINS:.1f}"
         of = {"by": "probability", "group": group}
-        yield _row(part, of, MEAN, estimate=part["probability"].mean())
-        yield _row(part, of, SHARE, **rate_over(part, ["cluster"])[0]._asdict())
+        yield _row(part, of, MEAN, part.height, estimate=part["probability"].mean())
+        yield _row(part, of, SHARE, part.height, **rate_over(part, ["cluster"])[0]._asdict())
 
 
-def _row(turns: pl.DataFrame, of: dict[str, str], measure: str, **values: Any) -> dict[str, Any]:
-    counts = {"n_turns": turns.height, "n_scored": turns.height}
-    return (
-        of | {"measure": measure, "n_conversations": turns["cluster"].n_unique()} | counts | values
-    )
+def _row(
+    turns: pl.DataFrame, of: dict[str, str], measure: str, n_scored: int, **values: Any
+) -> dict[str, Any]:
+    n = turns["cluster"].n_unique()
+    counts = {"n_turns": turns.height, "n_scored": n_scored, "n_conversations": n}
+    return {**of, "measure": measure, **counts, **values}
 
 
 BY = ("kind", "length", "language", "temperature", "dataset")
@@ -101,7 +96,7 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
         rows += [
             at | row for row in _overall_rows(part, generator(seed, "judge card", judge, source))
         ]
-        rows += [at | row for row in reliability(part, {"by": ALL, "group": ALL})]
+        rows += [at | row for row in reliability(part)]
         if part.filter(ARGUED).height:
             rng = generator(seed, "judge card", judge, source, "lenient")
             for row in _overall_rows(part.with_columns(**LENIENTLY), rng):
@@ -115,7 +110,7 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 def _overall_rows(turns: pl.DataFrame, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield the measures of a judge on all turns of a source, with kappa unless people labelled."""
-    yield from measures(turns, {"by": ALL, "group": ALL})
+    yield from measures(turns, OVERALL)
     if turns["source"][0] != PEOPLE:
         yield _kappa(turns, rng)
 
@@ -151,14 +146,8 @@ def measures(
                 estimate = (
                     _share(part, right) if side is None else _recalled(part, among, right, side)
                 )
-            yield of | {
-                "measure": measure,
-                "n_turns": part.height,
-                "n_scored": n_scored,
-                "n_conversations": part["cluster"].n_unique(),
-                **estimate._asdict(),
-                "reason": None if n_scored else NOT_SCORED,
-            }
+            reason = None if n_scored else NOT_SCORED
+            yield _row(part, of, measure, n_scored, **estimate._asdict(), reason=reason)
 
 
 def _columns(turns: pl.DataFrame, sides: Sequence[pl.Expr], positive: pl.Expr) -> Counts:
@@ -218,17 +207,10 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     weights, clusters = scored["weight"].to_numpy(), scored["cluster"].to_numpy()
     ratings = Ratings(sides.to_numpy(), weights, clusters, 2)
     kappa = estimate_all(ratings, ["cohen_kappa"], rng)["cohen_kappa"]
-    is_one_side = (turns["truth"] == GENUINE).n_unique() == 1
-    one_side = "these turns are all of one side" if is_one_side else None
-    return {
-        "by": ALL,
-        "group": ALL,
-        "measure": "kappa",
-        "n_turns": turns.height,
-        "n_scored": scored.height,
-        "n_conversations": turns["cluster"].n_unique(),
-        **(kappa._asdict() if one_side is None else {"reason": one_side}),
-    }
+    if (turns["truth"] == GENUINE).n_unique() == 1:
+        reason = "these turns are all of one side"
+        return _row(turns, OVERALL, "kappa", scored.height, reason=reason)
+    return _row(turns, OVERALL, "kappa", scored.height, **kappa._asdict())
 
 
 def missing_controls(turns: pl.DataFrame) -> list[dict[str, Any]]:
