@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_529, 34_897),
+    "src": (62_462, 34_867),
     "tests": (57_490, 32_779),
     "scripts": (25, 18),
     "rules": (258, 0),
