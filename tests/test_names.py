@@ -6,6 +6,7 @@ or a variable. It is lowered by hand, and raised only with a reason in the commi
 
 import ast
 from collections import Counter
+from functools import cache
 
 from tests.support.snakemake_runs import ROOT
 
@@ -53,7 +54,8 @@ def functions_after_prepositions(tree: ast.AST) -> list[str]:
     ]
 
 
-def library() -> list[ast.AST]:
+@cache
+def library() -> list[ast.Module]:
     return [ast.parse(path.read_text()) for path in sorted((ROOT / "src").rglob("*.py"))]
 
 
