@@ -17,7 +17,11 @@ CONVERSATION = [
     {"role": "assistant", "content": "Ünal says:\n\n1. four"},
     {"role": "user", "content": "为什么?"},
 ]
-DERIVED = [one for one in all_formats() if not one.is_refused]
+DERIVED = [  # a vendor's whole vocabulary takes seconds to load, and both read with the same one
+    pytest.param(one, id=one.name, marks=[pytest.mark.long] if one.has_own_vocabulary else [])
+    for one in all_formats()
+    if not one.is_refused
+]
 # vLLM's settings of a model that only its weights and its images hang on.
 SETTINGS = SimpleNamespace(
     model="m",
@@ -41,7 +45,7 @@ def vllm() -> SimpleNamespace:
     return SimpleNamespace(hf=hf, parse=parse_chat_messages, params=ChatParams)
 
 
-@pytest.fixture(scope="module", params=DERIVED, ids=lambda one: one.name)
+@pytest.fixture(scope="module", params=DERIVED)
 def template(request: pytest.FixtureRequest) -> Iterator[Template]:
     one: Format = request.param
     yield one.made()
@@ -60,12 +64,9 @@ def rendered_by_vllm(vllm: Any, template: Template, messages: list[dict[str, str
     return list(vllm.hf.safe_apply_chat_template(SETTINGS, tokenizer, conversation, **arguments))
 
 
-@pytest.mark.parametrize("messages", [QUESTION, CONVERSATION], ids=["question", "conversation"])
-def test_prompt_of_the_answer_is_vllm_s(
-    vllm: Any, template: Template, messages: list[dict[str, str]]
-) -> None:
-    ours = template.answer_prompt(messages).token_ids
-    assert list(ours) == rendered_by_vllm(vllm, template, messages)
+def test_prompt_of_the_answer_is_vllm_s(vllm: Any, template: Template) -> None:
+    ours = template.answer_prompt(CONVERSATION).token_ids
+    assert list(ours) == rendered_by_vllm(vllm, template, CONVERSATION)
 
 
 def test_probe_begins_what_vllm_renders_of_the_next_message(vllm: Any, template: Template) -> None:

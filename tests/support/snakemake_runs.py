@@ -29,6 +29,26 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
+def output_of(folder: Path, *command: str, ends: int = 0) -> str:
+    """Run a command of this project in a folder; return what it says, errors included.
+
+    Args:
+        folder: in which it runs.
+        command: `snakemake` or `userturn`, and its arguments.
+        ends: the code that it must end with.
+    """
+    name, *arguments = command
+    starting(name)
+    if name == "snakemake":
+        done = run_warm(arguments, folder)
+    else:
+        program = [SNAKEMAKE.with_name(name), *arguments]
+        pipes: dict[str, int] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(program, cwd=folder, text=True, **pipes)
+    assert done.returncode == ends, done.stdout
+    return done.stdout
+
+
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the workflow in a folder with the test study; output is captured, stderr included."""
     starting("Snakemake")

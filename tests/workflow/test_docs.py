@@ -1,15 +1,12 @@
 """Every command in the docs is run: here, by another test, or by CI."""
 
 import re
-import subprocess
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
-from tests.support.slow import starting
-from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
-from tests.support.warm_snakemake import run_warm
+from tests.support.snakemake_runs import ROOT, copy_project, output_of
 
 pytestmark = pytest.mark.slow
 
@@ -168,18 +165,6 @@ RUN_ELSEWHERE = {
 
 def commands() -> set[str]:
     return {found.strip() for doc in DOCS for found in COMMAND.findall(doc.read_text())}
-
-
-def output_of(folder: Path, *command: str, ends: int = 0) -> str:
-    if command[0] == "snakemake":
-        starting("Snakemake")
-        done = run_warm([*command[1:]], folder)
-    else:
-        program = str(SNAKEMAKE.with_name(command[0]))
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        done = subprocess.run([program, *command[1:]], cwd=folder, text=True, **pipes)
-    assert done.returncode == ends, done.stdout
-    return done.stdout
 
 
 def test_every_command_in_the_docs_is_run_somewhere() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from tests.support.batch_server import BatchServer
 from tests.support.judge_server import GENUINE, Asked, JudgeServer, completion, http, judge_server
-from tests.support.snakemake_runs import SNAKEMAKE, planned, run, snakemake
+from tests.support.snakemake_runs import output_of, planned, run, snakemake
 from tests.workflow.test_audit import forge, rewrite
 from tests.workflow.test_rerun import change_study
 from userturn.audit.run import audit
@@ -190,10 +189,8 @@ def test_rejudge_asks_again_exactly_what_was_unscored_and_the_plan_bounds_what_w
             for path in study.glob("results/journal/judges/canary/*/*.jsonl")
             for line in path.read_text().splitlines()
         )
-        program = str(SNAKEMAKE.with_name("userturn"))
-        command = [program, "rejudge", "canary", "--configfile", "study.yaml"]
-        done = subprocess.run(command, cwd=study, text=True, capture_output=True)
-        assert f"canary: discarded {lost} unscored replies" in done.stdout, done.stderr
+        said = output_of(study, "userturn", "rejudge", "canary", "--configfile", "study.yaml")
+        assert f"canary: discarded {lost} unscored replies" in said
         server.answer = lambda _: completion(GENUINE)
         run(study, "--until", *JUDGED)
         assert len(server.asked) - before == lost

@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from tests.support.old_studies import OLD_STUDIES, unpack
 from tests.support.slow import starting
-from tests.support.snakemake_runs import SNAKEMAKE
+from tests.support.snakemake_runs import SNAKEMAKE, output_of
 from userturn.export.remake import REMADE
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 
@@ -34,19 +34,9 @@ def old_study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         return folder if folder.exists() else unpack(request.param, folder)
 
 
-def said(folder: Path, command: str, *arguments: str, ends: int = 0) -> str:
-    """Return what a command says in the folder of an old study; it must end with a code."""
-    starting(command)
-    done = subprocess.run(
-        [SNAKEMAKE.with_name(command), *arguments], cwd=folder, text=True, capture_output=True
-    )
-    assert done.returncode == ends, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
 @pytest.mark.slow
 def test_of_an_old_study_only_tables_and_what_shows_them_are_made_again(old_study: Path) -> None:
-    plan = said(old_study, "snakemake", *OLD_STUDIES[old_study.name], "-n")
+    plan = output_of(old_study, "snakemake", *OLD_STUDIES[old_study.name], "-n")
     jobs = set(re.findall(r"^(\w+) +\d+$", plan, re.MULTILINE)) - {"all", "total"}
     # Thresholds of the configuration are others now, which the study's record says.
     assert jobs <= {*TABLE_RULES, *FIGURE_RULES, "build_report", "record_study"}
@@ -60,19 +50,19 @@ def test_the_next_run_makes_them_without_a_request_and_then_nothing_is_to_be_don
     # Tables are those of this version; everything that they are made of stays as it was.
     kept = ["journal/**/*.jsonl", "cells/**/*.parquet", "grades/**/*.parquet"]
     before = {path: path.read_bytes() for glob in kept for path in (demo / "results").glob(glob)}
-    said(demo, "snakemake", *options)
+    output_of(demo, "snakemake", *options)
     assert len(before) > 40
     assert {path for path in before if path.read_bytes() != before[path]} == set()
-    assert "Nothing to be done" in said(demo, "snakemake", *options, "-n")
+    assert "Nothing to be done" in output_of(demo, "snakemake", *options, "-n")
     assert (demo / "results/tables/temperature_response.parquet").is_file()  # of the old version
     # The pages of a round that was drawn before are of that version, and are not drawn again.
-    audited = said(demo, "userturn", "audit", "results", ends=3)
+    audited = output_of(demo, "userturn", "audit", "results", ends=3)
     assert "no finding" in audited and f"2 artifacts ({', '.join(PAGES)})" in audited
 
 
 @pytest.mark.slow
 def test_no_request_of_an_old_study_is_pending(old_study: Path) -> None:
-    status = said(old_study, "userturn", "status")
+    status = output_of(old_study, "userturn", "status")
     # Of each model and stage how many are done, pending and failed, then what is said of the time.
     stages = re.findall(r"(answers|turns|scores) +[\d,]+ +([\d,]+) +[\d,]+  (.*)", status)
     assert {stage for stage, *_ in stages} == {"answers", "turns", "scores"}
