@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_462, 34_867),
-    "tests": (57_490, 32_779),
+    "tests": (57_482, 32_768),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
