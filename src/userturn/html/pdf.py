@@ -46,11 +46,8 @@ def _parts(body: bytes, begins: list[int]) -> Iterator[tuple[bytes, tuple[bytes,
     for begin, end in pairwise(begins):
         number, _, content = body[begin:end].partition(b" 0 obj\n")
         head, mark, stream = content.partition(STREAM)
-        yield number, (RESOURCES.sub(_sorted, head), mark + stream)
-
-
-def _sorted(run: re.Match[bytes]) -> bytes:
-    return b"".join(sorted(run[0].splitlines(keepends=True)))
+        ordered = RESOURCES.sub(lambda run: b"".join(sorted(run[0].splitlines(True))), head)
+        yield number, (ordered, mark + stream)
 
 
 def _references(text: bytes) -> list[bytes]:

@@ -40,18 +40,10 @@ def chance_floors(material: Material) -> pl.DataFrame:
     keys = [*TURN_KEYS, "judge", "genuine"]
     own = material.read("unswapped_verdicts", keys)
     swapped = material.read("swapped_verdicts", keys).rename({"genuine": "after_another"})
-    return chance_floor(own, swapped, sensitivities(material.table("judges")))
-
-
-def sensitivities(card: pl.DataFrame) -> dict[str, Interval]:
-    """Return the sensitivity of each judge by people's labels, for judges that have one."""
-    rows = card.filter(
-        pl.col("estimate").is_not_null(), source=PEOPLE, measure="sensitivity", by=ALL
-    )
-    return {
-        judge: Interval(*limits)
-        for judge, *limits in rows.select("judge", "estimate", "lower", "upper").iter_rows()
-    }
+    card = material.table("judges").filter(source=PEOPLE, measure="sensitivity", by=ALL)
+    by_people = card.drop_nulls("estimate").select("judge", "estimate", "lower", "upper")
+    sensitivity = {judge: Interval(*limits) for judge, *limits in by_people.iter_rows()}
+    return chance_floor(own, swapped, sensitivity)
 
 
 def chance_floor(

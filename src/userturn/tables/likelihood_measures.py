@@ -28,6 +28,12 @@ NO_ENDINGS = "not scored: `endings: true` below `likelihood` asks for it"
 GAINS = ("gain_answer", "gain_conversation", "gain_role", "surprisal")
 
 
+def value_of(measure: str) -> pl.Expr:
+    """Return a follow-up's value of a measure: a share, or a gain in nats per character."""
+    value = pl.col(measure).cast(pl.Float64)
+    return value if UNITS[measure] == "share" else value / pl.col("n_characters")
+
+
 def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows of one model and dataset, one per measure and unit.
 
@@ -164,9 +170,7 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
 
 def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
     """Yield the row of a pair, if there is a follow-up that all its models scored."""
-    value = pl.col(measure).cast(pl.Float64)
-    value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
-    seen = gains.with_columns(value=value).drop_nulls("value")
+    seen = gains.with_columns(value=value_of(measure)).drop_nulls("value")
     both = _means(seen, pair.models).join(
         _means(seen, pair.models_before), on=["item", "conversation"], suffix="_before"
     )

@@ -22,7 +22,7 @@ from userturn.study.record import read_study_record
 from userturn.tables.added_columns import default_format_rows, is_default, read_joined
 from userturn.tables.item_pairs import MCNEMAR
 from userturn.tables.likelihood import COMPARED
-from userturn.tables.likelihood_measures import TESTS, UNITS
+from userturn.tables.likelihood_measures import TESTS, value_of
 from userturn.tables.rates import model_rates
 from userturn.tables.turn_rates import VERIFIER, count_items
 
@@ -204,12 +204,10 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
 
 
 def _values(results: Path, measure: str) -> pl.DataFrame:
-    value = pl.col(measure).cast(pl.Float64)
-    value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
     parts = [pl.DataFrame(schema=SCHEMA)]
     for path in sorted((results / "likelihood").glob(f"*/*/{HUMAN_TURNS}.parquet")):
         if format_of(path.parts[-3]) == DEFAULT:
-            scored = turn_gains(pl.read_parquet(path)).with_columns(value=value)
+            scored = turn_gains(pl.read_parquet(path)).with_columns(value=value_of(measure))
             parts.append(scored.drop_nulls("value").select(*SCHEMA))
     return pl.concat(parts)
 
