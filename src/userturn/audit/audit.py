@@ -216,6 +216,9 @@ def audit_page(audit: Audit) -> str:
     by_reason = reasons(audit.statuses).items()
     rows = [(f"{len(paths):,}", why, ", ".join(paths)) for why, paths in by_reason]
     not_compared = _table(("n", "why", "artifacts"), rows)
+    n = Counter(item.check for item in audit.findings)
+    needs = {name: f"not made: needs {what}" for name, what in audit.needs.items()}
+    checks = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
     page = read_page(
         "audit.html",
         verdict=verdict_of(audit).capitalize(),
@@ -224,7 +227,7 @@ def audit_page(audit: Audit) -> str:
         f"{escape(show_unseen(audit.times_and_commits))}",
         findings=_table(FINDING, map(astuple, audit.findings)),
         notes=_table(NOTE, map(astuple, audit.notes)),
-        checks=_checklist(audit),
+        checks=_table(("check", "finds", "result"), checks),
         artifacts=f"<p>{counted(audit.statuses)}.</p>{_folder_table(audit)}{not_compared}",
     )
     return page.replace("{{policy}}", escape(policy(page)))
@@ -237,13 +240,6 @@ def _folder_table(audit: Audit) -> str:
         (name, *(f"{n[name, s]:,}" for s in states)) for name in sorted({name for name, _ in n})
     ]
     return _table(("folder", *states), rows)
-
-
-def _checklist(audit: Audit) -> str:
-    n = Counter(item.check for item in audit.findings)
-    needs = {name: f"not made: needs {what}" for name, what in audit.needs.items()}
-    rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
-    return _table(("check", "finds", "result"), rows)
 
 
 def locate_config(audit: Audit, folder: Path) -> Audit:

@@ -137,23 +137,11 @@ def _add_examples(command: argparse.ArgumentParser, lines: Sequence[str]) -> Non
     command.epilog = "\n".join(["examples:", *(f"  userturn {line}" for line in lines)])
 
 
-def _check_command(words: Sequence[str]) -> None:
-    """End the program with a sentence if the first argument is an unknown command."""
-    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-        near = near_miss(words[0], COMMANDS)
-        print(f"error: '{show_unseen(words[0])}' is not a command{near}", file=sys.stderr)
-        raise SystemExit(2)
-
-
 def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> int:
     """Run one command, and print errors that the user can correct as one sentence.
 
     In the program, a command that declares its `reach` runs in a confined process, which can open
-    only those paths.
-
-    Args:
-        arguments: arguments of the command, by default those of the program.
-        is_confined: whether this process is the confined one.
+    only those paths: `is_confined` is for that process.
 
     Returns:
         The exit code: 0, 1 for an error or an audit's findings, 2 if an audit failed to run.
@@ -161,7 +149,10 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
     words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     chosen = argparse.Namespace(code_of_errors=1)
     try:
-        _check_command(words)
+        if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+            near = near_miss(words[0], COMMANDS)
+            print(f"error: '{show_unseen(words[0])}' is not a command{near}", file=sys.stderr)
+            raise SystemExit(2)
         parser([name for name in words[:1] if name in COMMANDS]).parse_args(words, chosen)
         if is_confined:
             limit_memory()

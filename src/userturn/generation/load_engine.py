@@ -76,7 +76,12 @@ def note_server(
         UserError: another model is behind the same name, or the server takes shorter prompts than
             the entry says.
     """
-    _check_length(model, longest, check.account)
+    most = str(check.account.get("max_model_len", ""))
+    if most.isdigit() and int(most) < longest:
+        raise UserError(
+            f"model '{model}': its server takes {most} tokens of prompt and continuation, and "
+            f"max_model_len is {longest}; set max_model_len of the entry to {most} or less"
+        )
     described_as = fingerprint(identity)
     for noted in server_records(grid, model):
         if noted.get("described_as") == described_as:
@@ -114,15 +119,6 @@ def _apart(noted: Mapping[str, Any], check: ServerCheck) -> float | None:
 
 def _n_equal(noted: Sequence[str], now: Sequence[str]) -> int:
     return sum(one == other for one, other in zip(noted, now, strict=False))
-
-
-def _check_length(model: str, longest: int, account: Mapping[str, Any]) -> None:
-    most = str(account.get("max_model_len", ""))
-    if most.isdigit() and int(most) < longest:
-        raise UserError(
-            f"model '{model}': its server takes {most} tokens of prompt and continuation, and "
-            f"max_model_len is {longest}; set max_model_len of the entry to {most} or less"
-        )
 
 
 def _check_same(grid: Grid, model: str, noted: Mapping[str, Any], check: ServerCheck) -> None:

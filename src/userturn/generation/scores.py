@@ -110,7 +110,14 @@ def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
         outcomes = read_outcomes(journal, plan["key"], schema=SCORE_SCHEMA)
         folder_of_journal = grid.journal_folder(scored.model, scored.dataset)
         check_complete(plan["key"], outcomes, folder_of_journal, "scoring requests")
-        yield _joined(plan, outcomes, scored)
+        table = plan.join(outcomes, on="key", how="left", suffix="_scored", maintain_order="left")
+        yield table.with_columns(
+            model=pl.lit(scored.model),
+            dataset=pl.lit(scored.dataset),
+            n_tokens=pl.col("token_ids").list.len(),
+            logprob=pl.when(pl.col("outcome") == "ok").then(pl.col("logprobs").list.sum()),
+            error=pl.coalesce("error", "error_scored"),
+        ).select(pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items())
 
 
 def check_complete(
@@ -136,17 +143,6 @@ def _plans(paths: list[Path]) -> Iterator[pl.DataFrame]:
         )
         # A study whose shards changed has each turn in the plans of both.
         yield ordered.unique(SCORED_ROW, keep="first", maintain_order=True)
-
-
-def _joined(plan: pl.DataFrame, outcomes: pl.DataFrame, scored: Asked) -> pl.DataFrame:
-    table = plan.join(outcomes, on="key", how="left", suffix="_scored", maintain_order="left")
-    return table.with_columns(
-        model=pl.lit(scored.model),
-        dataset=pl.lit(scored.dataset),
-        n_tokens=pl.col("token_ids").list.len(),
-        logprob=pl.when(pl.col("outcome") == "ok").then(pl.col("logprobs").list.sum()),
-        error=pl.coalesce("error", "error_scored"),
-    ).select(pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items())
 
 
 def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None:
@@ -218,7 +214,12 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
     own = scores.filter(pl.col("context") == OWN)
     turns = own.select(*TURN, "n_characters", "n_tokens", "logprob", "error")
     for context, name in ((OTHER_ANSWER, "answer"), (OTHER_CONVERSATION, "conversation")):
-        gains = _distractor_statistics(scores, context, name)
+        scored = scores.filter(pl.col("context") == context).drop_nulls("logprob")
+        gains = scored.group_by(TURN, maintain_order=True).agg(
+            pl.len().alias(f"n_{name}s"),
+            pl.col("logprob").sort().mean().alias(f"mean_{name}"),
+            pl.col("logprob").max().alias(f"most_{name}"),
+        )
         turns = turns.join(gains, on=TURN, how="left", nulls_equal=True, maintain_order="left")
     role = scores.filter(pl.col("context") == ASSISTANT_HEADER).select(*TURN, role="logprob")
     turns = turns.join(role, on=TURN, how="left", nulls_equal=True, maintain_order="left")
@@ -231,15 +232,6 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
         identified_answer=own_score > pl.col("most_answer"),
         identified_conversation=own_score > pl.col("most_conversation"),
     ).drop("logprob", "role", "^mean_.*$", "^most_.*$")
-
-
-def _distractor_statistics(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
-    scored = scores.filter(pl.col("context") == context).drop_nulls("logprob")
-    return scored.group_by(TURN, maintain_order=True).agg(
-        pl.len().alias(f"n_{name}s"),
-        pl.col("logprob").sort().mean().alias(f"mean_{name}"),
-        pl.col("logprob").max().alias(f"most_{name}"),
-    )
 
 
 def token_gains(scores: pl.DataFrame) -> pl.DataFrame:

@@ -92,15 +92,12 @@ def _shortest_question(entry: Mapping[str, Any], folder: Path) -> int:
     return sum(len(tokenizer.encode(text).ids) for text in (prompt.system, about))
 
 
-def check_served_judge(name: str, entry: Mapping[str, Any], asks_hub: bool = True) -> None:
-    """Refuse a judge whose model its server could not load, as far as its files are here.
-
-    `asks_hub` says whether to ask the hub about a model that is not here.
-    """
+def check_served_judge(name: str, entry: Mapping[str, Any]) -> None:
+    """Refuse a judge whose model its server could not load, as far as files or the hub tell."""
     source, revision = entry["model"], entry.get("revision") or "main"
     check_source(source)
     folder = folder_at_hand(source, revision)
     if folder is not None:
         check_setup(judge_setup(name, entry, folder))
-    elif asks_hub and not is_local(source):
+    elif not is_local(source):
         check_access(source, revision)

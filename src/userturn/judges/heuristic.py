@@ -175,7 +175,9 @@ def _restated(turn: Turn) -> Verdict | None:
 
 def _put_together(turn: Turn, asks: bool) -> str | None:
     is_in_answer = share_contained(turn.meant, turn.answered) >= turn.settings["restated"]
-    if is_in_answer and not asks and not _speaks(turn):
+    says_i = not FIRST_PERSON.isdisjoint(turn.words)
+    user_speaks = says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
+    if is_in_answer and not asks and not user_speaks:
         return "nearly all content words stand in the answer"
     if (
         len(turn.meant) >= SEVERAL
@@ -189,12 +191,6 @@ def _put_together(turn: Turn, asks: bool) -> str | None:
     if share_contained(pairs_of(turn.words), pairs(turn.answer)) >= IN_PAIRS:
         return "many pairs of words stand in the answer"
     return None
-
-
-def _speaks(turn: Turn) -> bool:
-    """Return whether a turn says I, my or we and the answer does not, so that a user speaks."""
-    says_i = not FIRST_PERSON.isdisjoint(turn.words)
-    return says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
 
 
 def _empty(turn: Turn) -> Verdict | None:

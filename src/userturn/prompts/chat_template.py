@@ -186,15 +186,12 @@ def conversation(
     if plain:
         plain.append({"role": "assistant", "content": answer or ""})
     if roles == QUOTED:
-        return [user(BETWEEN.join([instruction, *_quoted(plain)]))]
+        said = [f"{NAMES[m['role']]}: {m['content']}" for m in plain]
+        return [user(BETWEEN.join([instruction, *([SO_FAR] if said else []), *said]))]
     is_told = plain[:1] and plain[0]["role"] == "system"
     told = [TOLD, plain.pop(0)["content"]] if is_told else []
     swapped = [{**m, "role": OTHER_SIDE.get(m["role"], m["role"])} for m in plain]
     return [user(BETWEEN.join([instruction, *told])), *swapped]
-
-
-def _quoted(messages: Sequence[Message]) -> list[str]:
-    return [SO_FAR, *(f"{NAMES[m['role']]}: {m['content']}" for m in messages)] if messages else []
 
 
 @dataclass(frozen=True)

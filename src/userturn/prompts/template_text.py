@@ -6,7 +6,6 @@ text is searched for tokens, so it stays.
 
 import re
 from collections.abc import Collection, Mapping
-from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,6 @@ WORDS = r"[\w\s.,;:!?'\"()/=+*-]*?"  # what a remark is made of: no bracket, no 
 REMARK = re.compile(rf"\{{#(?P<before>[-+]?){WORDS}(?P<behind>[-+]?)#\}}")
 UNREAD = ("whitespace", "raw_begin", "raw_end")
 MARKS = ("block_begin", "block_end", "variable_begin", "variable_end")
-
-
-@cache
-def _environment() -> Any:
-    """Return a Jinja environment whose lexer reads a template as transformers does."""
-    from jinja2 import Environment
-
-    return Environment(trim_blocks=True, lstrip_blocks=True)
 
 
 def shared_beginning(one: str, other: str) -> str:
@@ -40,11 +31,12 @@ def normal_template(text: str) -> str:
     It lists the tokens of Jinja's lexer, without spaces and remarks. White space that `{%-` and
     `-%}` strip is already missing. A text that is no template is its own normal form.
     """
-    from jinja2 import TemplateError
+    from jinja2 import Environment, TemplateError
 
+    as_transformers = Environment(trim_blocks=True, lstrip_blocks=True)
     read: list[list[str]] = []
     try:
-        for _, kind, value in _environment().lex(text):
+        for _, kind, value in as_transformers.lex(text):
             if kind in UNREAD or kind.startswith("comment_") or (kind, value) == ("data", ""):
                 continue
             if kind == "comment" and re.fullmatch(WORDS, value):  # a remark

@@ -187,7 +187,9 @@ class Gate:
             left = job.restart_times + 1 - job.attempt
             cure = f"it is tried again with more {why}, and goes on where it stopped"
             cure = cure if left > 0 else "no attempt is left: run the same command again"
-            say(f"{_name(job)}: {_told(info, why)}; {cure}")
+            end = "reached its time limit" if why == "time" else "ran out of memory"
+            last_words = f" ({line})" if (line := _stopped(info.job)) else ""
+            say(f"{_name(job)}: SLURM job {info.external_jobid} {end}{last_words}; {cure}")
             self.executor.workflow.scheduler.error_callback(job)
             return
         self._report_error(info, msg, **more)
@@ -238,12 +240,6 @@ def _stopped(job: Any) -> str:
         with suppress(OSError):
             lines += STOPPED.findall(Path(log).read_text("utf-8", "replace"))
     return lines[-1] if lines else ""
-
-
-def _told(info: Any, why: str) -> str:
-    ends = {"time": "reached its time limit", "memory": "ran out of memory"}
-    last_words = _stopped(info.job)
-    return f"SLURM job {info.external_jobid} {ends[why]}{f' ({last_words})' if last_words else ''}"
 
 
 OF_SCHEDULER = ("_executor", "_local_executor", "finish_callback", "error_callback")

@@ -98,16 +98,12 @@ def table_of(lines: Iterable[bytes], schema: Schema) -> pl.DataFrame:
     return pl.read_ndjson(b"".join(lines), schema=schema)
 
 
-def read_asked(
-    journal: Sequence[Path], keys: pl.Series, asks: pl.Series | None = None
-) -> pl.DataFrame:
+def read_asked(journal: Sequence[Path], keys: pl.Series, asks: pl.Series) -> pl.DataFrame:
     """Return the journal lines of some keys or asks, one row per line (`ASKED_SCHEMA`).
 
     Notes have no key, so they are found by their asks.
     """
-    is_asked = pl.col("key").is_in(keys.implode())
-    if asks is not None:
-        is_asked |= pl.col("ask").is_in(asks.implode())
+    is_asked = pl.col("key").is_in(keys.implode()) | pl.col("ask").is_in(asks.implode())
     parts = (block.filter(is_asked) for block in blocks_of(journal, ASKED_SCHEMA))
     return pl.concat([pl.DataFrame(schema=ASKED_SCHEMA), *parts])
 
