@@ -5,14 +5,14 @@ seed. Every model is loaded once, in a process of its own. Judges neither read n
 of the study, and engines write nothing at all.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, suppress
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -62,38 +62,33 @@ OTHER_KEY = "the recorded settings do not give this request's key"
 def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Run `k` random requests of answers and user turns again, and compare token ids and text."""
     grid = read_study_record(results).grid(results)
-    return _rerun(grid, generated_tables(grid), FINISHED, k, rng, Kind(_text, _equal_text))
+    rows_by_model = draw_rows_by("model", generated_tables(grid), FINISHED, k, rng)
+    return _rerun(grid, rows_by_model, _text, _equal_text)
 
 
 def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Score `k` random turns again, after contexts from the plan that has the row's key."""
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
-    return _rerun(grid, paths, SCORED, k, rng, Kind(_score, _equal_score))
+    return _rerun(grid, draw_rows_by("model", paths, SCORED, k, rng), _score, _equal_score)
 
 
-class Kind(NamedTuple):
-    """How rows of one kind are asked again and compared.
-
-    `request` returns a row's request from the grid and the description and identity of its model,
-    or None if that request has another key than the row. `compared` returns the measures of a row
-    from the row and its new record.
-    """
-
-    request: Callable[[Grid, Mapping[str, Any], Mapping[str, Any], SampledRow], AnyRequest | None]
-    compared: Callable[[SampledRow, Any], dict[str, Any]]
+RequestOf = Callable[[Grid, Mapping[str, Any], Mapping[str, Any], SampledRow], AnyRequest | None]
+"""Returns a row's request from the grid and its model's description and identity, or None if that
+has another key than the row."""
+Compared = Callable[[SampledRow, Any], dict[str, Any]]
+"""Returns the measures of a row from the row and its new record."""
 
 
 def _rerun(
     grid: Grid,
-    paths: Sequence[Path],
-    is_eligible: pl.Expr,
-    k: int,
-    rng: np.random.Generator,
-    kind: Kind,
+    rows_by_model: Mapping[str, list[SampledRow]],
+    request_of: RequestOf,
+    compared: Compared,
 ) -> Reruns:
-    rows_by_model = draw_rows_by("model", paths, is_eligible, k, rng).items()
-    rows = [row for model, of in rows_by_model for row in _rerun_of_model(grid, model, of, kind)]
+    rows: list[tuple[SampledRow, dict[str, Any]]] = []
+    for model, of_model in rows_by_model.items():
+        rows += _rerun_of_model(grid, model, of_model, request_of, compared)
     return Reruns(rerun_table(grid.results, rows))
 
 
@@ -104,7 +99,7 @@ def generated_tables(grid: Grid) -> list[Path]:
 
 
 def _rerun_of_model(
-    grid: Grid, model: str, rows: list[SampledRow], kind: Kind
+    grid: Grid, model: str, rows: list[SampledRow], request_of: RequestOf, compared: Compared
 ) -> Iterator[tuple[SampledRow, dict[str, Any]]]:
     """Run a model's rows again in a new process, and yield each with its `RERUN_SCHEMA` columns."""
     if model not in grid.models or has_endpoint(grid.models[model]):
@@ -118,7 +113,7 @@ def _rerun_of_model(
         yield from ((row, {"reason": reason}) for row in rows)
         return
     identity = request_identity(grid, model, description)
-    requests = [kind.request(grid, description, identity, row) for row in rows]
+    requests = [request_of(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
     try:
         records, why_not = _run_apart(grid.results.resolve(), model, fitting)
@@ -132,7 +127,7 @@ def _rerun_of_model(
         elif record["outcome"] == "error":
             yield row, {"reason": f"the engine refused it: {record['error']}"}
         else:
-            yield row, kind.compared(row, record)
+            yield row, compared(row, record)
 
 
 def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str, Any]:

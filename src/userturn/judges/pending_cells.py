@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -78,19 +79,6 @@ def judge_pending_cells(
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))
 
 
-def batch_judge(
-    judge: Judge,
-    pending: Sequence[str],
-    paths_to_user_turns: Sequence[str],
-    paths_to_items: Sequence[str],
-    path_to_marker: str,
-) -> None:
-    """Fill a judge's journal for every pending cell in batches, and write the marker."""
-    judge_pending_cells(
-        fill_by_batch, judge, pending, paths_to_user_turns, paths_to_items, path_to_marker
-    )
-
-
 def fill_by_batch(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     """Ask a judge the missing questions about cells in batches, and return the number of cells.
 
@@ -107,6 +95,10 @@ def fill_by_batch(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     if asked:
         ask_by_batch(asked)
     return sum(map(len, by_dataset.values()))
+
+
+batch_judge = partial(judge_pending_cells, fill_by_batch)
+"""Fills a judge's journal for every pending cell in batches, and writes the marker."""
 
 
 def _asked(

@@ -107,7 +107,9 @@ class Gate:
                 free.append(job)
                 continue
             if busy:
-                say(f"{_name(job)} waits for {busy}, which does the same: {_cure(busy)}")
+                number = re.match(r"SLURM job (\d+)", busy)
+                cure = f"`scancel {number[1]}` ends it" if number else "end that to run it here"
+                say(f"{_name(job)} waits for {busy}, which does the same: {cure}")
             threading.Thread(target=self._wait, args=(job,), daemon=True).start()
         if free:
             self._run_jobs(free)
@@ -216,11 +218,6 @@ def _any_job() -> bool:
 
 def _name(job: Any) -> str:
     return " ".join([job.rule.name, *dict(job.wildcards.items()).values()])
-
-
-def _cure(busy: str) -> str:
-    number = re.match(r"SLURM job (\d+)", busy)
-    return f"`scancel {number[1]}` ends it" if number else "end that to have this run do it"
 
 
 def _end(state: str, info: Any) -> str:

@@ -122,10 +122,6 @@ def never_starts(partition: Partition, options: Mapping[str, str]) -> str | None
             return f"{name}={options[name]} is beyond {limit}, the limit of {partition.name}"
     if int(options.get("--nodes", 1)) < (partition.least_nodes or 0):
         return f"jobs of {partition.name} have at least {partition.least_nodes} nodes"
-    return _unwanted(partition, options)
-
-
-def _unwanted(partition: Partition, options: Mapping[str, str]) -> str | None:
     for option in OWNERS:
         owner = options.get(option, "").lower()
         allowed = partition.allowed.get(option, [owner])
