@@ -41,7 +41,16 @@ def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     config = select_judge(study_config(arguments.configfile), arguments.judge)
     check_study(config)
-    return card_output(Grid(config, arguments.results), arguments.judge)
+    grid, name = Grid(config, arguments.results), arguments.judge
+    rows = read_labelled(LABELLED_TURNS)
+    items, texts = labelled_items(rows), labelled_turns(rows).select("item", "text")
+    turns = add_true_labels(verdicts_of(grid, name), items, texts)
+    card = judge_card(turns, grid.config["seed"])
+    title = f"{name} on {items.height} labelled turns (data/labelled/README.md)"
+    cost, warned = _cost(grid, name), warning(card, grid, name)
+    parts: list[Part] = [_card_sheet(card, title), cost]
+    parts += [prose(warned, BAD)] if warned else []
+    return Output(parts, {"judge": name, "card": card, "cost": cost, "warning": warned})
 
 
 class LabelledCell(CellToJudge):
@@ -70,19 +79,6 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
                 fill_journal(judge, [cell])
         judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
         return pl.concat([verdicts_table(judge, part, verdicts) for part, verdicts in judged])
-
-
-def card_output(grid: Grid, name: str) -> Output:
-    """Return a judge's card on the labelled turns, its cost, and a warning if there is one."""
-    rows = read_labelled(LABELLED_TURNS)
-    items, texts = labelled_items(rows), labelled_turns(rows).select("item", "text")
-    turns = add_true_labels(verdicts_of(grid, name), items, texts)
-    card = judge_card(turns, grid.config["seed"])
-    title = f"{name} on {items.height} labelled turns (data/labelled/README.md)"
-    cost, warned = _cost(grid, name), warning(card, grid, name)
-    parts: list[Part] = [_card_sheet(card, title), cost]
-    parts += [prose(warned, BAD)] if warned else []
-    return Output(parts, {"judge": name, "card": card, "cost": cost, "warning": warned})
 
 
 def _card_sheet(card: pl.DataFrame, title: str) -> Sheet:

@@ -72,7 +72,7 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
     check_study(config)
     grid = Grid(config, results)
     sizes = dataset_sizes(grid)
-    checks = list(planned(grid, profile))
+    checks, card = list(planned(grid, profile)), card_of(grid.results)
     numbers = {
         "checks": checks,
         "grid": _counts(grid),
@@ -82,7 +82,10 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
         "judges": [cost_of_judge(grid, name, sizes) for name in grid.asked_judges],
         "max_cost": config["max_cost"],
         "currency": currency(config),
-        "labels_wanted": missing_labels(grid),
+        "labels_wanted": {
+            name: [lack.why for lack in shortfalls(card, name, config["judge_card"])]
+            for name in grid.judges
+        },
     }
     n_items = sum(sizes[name].n_items for name in grid.datasets)
     end: list[Part] = [
@@ -94,12 +97,6 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
     parts: list[Part] = [_grid(grid), *sheets(numbers), *end, *prompts]
     spaced = [one for part in parts for one in ("", part)]
     return Output([*told_checks(checks, names_passed=False), *spaced], numbers)
-
-
-def missing_labels(grid: Grid) -> dict[str, list[str]]:
-    """Return the labels by people that each judge lacks for its rates to be findings."""
-    card, thresholds = card_of(grid.results), grid.config["judge_card"]
-    return {name: [s.why for s in shortfalls(card, name, thresholds)] for name in grid.judges}
 
 
 def _labels(grid: Grid, numbers: Mapping[str, Any]) -> str:
@@ -261,19 +258,14 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
     }
 
 
-def smallest_change(n_items: int, n_tests: int) -> float:
-    """Return the smallest change that the first of several Holm tests detects at `POWER`."""
-    return float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
-
-
 def smallest_effect(grid: Grid, n_items: int) -> str:
-    """Return a line on the smallest change that a study of `n_items` items can detect."""
+    """Return a line on the smallest change that the first of several Holm tests detects."""
     tests = confirmatory_tests(grid)
     factor = max(tests, key=lambda name: tests[name])
     n_tests = tests[factor]
     if not n_tests or not n_items:
         return "smallest effect: none, since no two conditions are compared on the same items"
-    change = smallest_change(n_items, n_tests)
+    change = float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
     size = f"a change of {100 * change:.1f} points" if change < 1 else "no change of any size"
     return (
         f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "

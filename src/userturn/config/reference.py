@@ -52,14 +52,6 @@ def rows(key: str, schema: Node, default: Any) -> Iterator[Row]:
         yield from rows(f"{key}.{name}", below, own)
 
 
-def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
-    """Yield each top-level key with its rows, with the defaults of entries from `*_defaults`."""
-    for name, below in schema["properties"].items():
-        key = DEFAULTS.get(name, name)
-        default = None if key is None else config.get(key)
-        yield name, list(rows(name, below, default))
-
-
 def type_of(schema: Node) -> str:
     """Return the values that a key accepts in words, such as "integer, at least 1"."""
     if "enum" in schema:
@@ -85,7 +77,9 @@ def default_of(row: Row) -> str:
 def reference(schema: Node, config: Node) -> str:
     """Return the reference page in Markdown."""
     parts = [HEAD]
-    for name, key_rows in all_rows(schema, config):
+    for name, below in schema["properties"].items():
+        key = DEFAULTS.get(name, name)  # entries have their defaults in `*_defaults`
+        key_rows = list(rows(name, below, None if key is None else config.get(key)))
         parts.append(f"\n## {name}\n\n{key_rows[0].schema.get('description', '')}\n")
         parts.append("\n| key | type | default | meaning |\n|---|---|---|---|\n")
         shown = key_rows[1:] or key_rows

@@ -46,12 +46,6 @@ def as_trained(recipe: Recipe, recorded: Recipe | None) -> Recipe:
     return recorded if recorded and fingerprint(recorded)[:16] in former else recipe
 
 
-def trained_folder(results: str | Path, model: str) -> str:
-    """Return the path of a trained model's folder, in the form of an entry's `source`."""
-    path = f"{results}/training/{model}/model"
-    return path if Path(path).is_absolute() else f"./{path}"
-
-
 def is_rounded(results: str | Path, model: str) -> bool:
     """Return whether an earlier version merged a trained model in the number type of its base.
 
@@ -114,7 +108,9 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
         inherited = {"family": family(before), "size": before} | entry
         for name_of_own in ("training", "seeds", "repetition"):
             inherited.pop(name_of_own, None)
-        own = {"source": trained_folder(results, name), "revision": "main"}
+        folder = f"{results}/training/{name}/model"
+        source = folder if Path(folder).is_absolute() else f"./{folder}"
+        own = {"source": source, "revision": "main"}
         own |= {} if is_rounded(results, name) else {"dtype": "float32"}
         entry = inherited | own | config["models"][name]
     return cast("ModelEntry", entry)

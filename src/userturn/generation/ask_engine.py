@@ -1,7 +1,7 @@
 """Send the engine every request that no journal has yet, and journal each as it finishes."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -245,10 +245,8 @@ class RequestRunner:
             for finished in engine(waiting):
                 if finished is not None:
                     request, completion = finished
-                    record: Mapping[str, Any] = any_record(request, completion, self.template)
-                    ask_columns = (
-                        asked_of(request, self.template.answer_layout) if request.ask else {}
-                    )
+                    record = any_record(request, completion, self.template)
+                    ask_columns = asked_of(request, self.template.answer_layout)
                     writers[request.dataset].append({**record, **ask_columns})
                     self.n_asked += 1
                     progress.add(len(completion.token_ids) or len(completion.logprobs))

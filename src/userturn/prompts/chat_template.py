@@ -186,8 +186,8 @@ def conversation(
     if plain:
         plain.append({"role": "assistant", "content": answer or ""})
     if roles == QUOTED:
-        said = [f"{NAMES[m['role']]}: {m['content']}" for m in plain]
-        return [user(BETWEEN.join([instruction, *([SO_FAR] if said else []), *said]))]
+        lines = [f"{NAMES[m['role']]}: {m['content']}" for m in plain]
+        return [user(BETWEEN.join([instruction, *([SO_FAR] if lines else []), *lines]))]
     is_told = plain[:1] and plain[0]["role"] == "system"
     told = [TOLD, plain.pop(0)["content"]] if is_told else []
     swapped = [{**m, "role": OTHER_SIDE.get(m["role"], m["role"])} for m in plain]
