@@ -26,7 +26,6 @@ from userturn.models.requests import (
     up_to_stop,
 )
 from userturn.processes import StopFlag
-from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.chat_template import Template
 from userturn.storage.journal import Writer, finished_records
 from userturn.storage.journal_table import finished_keys, read_asked
@@ -127,7 +126,7 @@ def any_record(
     return to_record(request, completion, template)
 
 
-def asked_of(request: AnyRequest, layout: AnswerLayout) -> dict[str, Any]:
+def asked_of(request: AnyRequest, template: Template) -> dict[str, Any]:
     """Return the fields of a record that describe its request, such as `ask` and `asked_as`.
 
     `n_prompt` counts the prompt's tokens. If the prompt opens reasoning, `prompt_end` is that text.
@@ -138,7 +137,7 @@ def asked_of(request: AnyRequest, layout: AnswerLayout) -> dict[str, Any]:
     if isinstance(request, ScoringRequest):
         return {**named, "n_prompt": len(request.token_ids)}
     end = request.prompt.text.rstrip()
-    begun = [begin for begin, _ in layout.thinking if end.endswith(begin)]
+    begun = [begin for begin, _ in template.answer_layout.thinking if end.endswith(begin)]
     prompt_end = {"prompt_end": begun[0]} if begun else {}
     return {**named, "n_prompt": len(request.prompt.token_ids), **prompt_end}
 
@@ -246,8 +245,8 @@ class RequestRunner:
                 if finished is not None:
                     request, completion = finished
                     record = any_record(request, completion, self.template)
-                    ask_columns = asked_of(request, self.template.answer_layout)
-                    writers[request.dataset].append({**record, **ask_columns})
+                    of_request = asked_of(request, self.template)
+                    writers[request.dataset].append({**record, **of_request})
                     self.n_asked += 1
                     progress.add(len(completion.token_ids) or len(completion.logprobs))
                 self._check_stop(stage, n - progress.n_done)
