@@ -13,7 +13,6 @@ from userturn.datasets.prepare import fetched, items_table
 from userturn.generation.scorer import human_exchanges
 from userturn.generation.scores import SCORED_ROW
 from userturn.judges.decisions import former_decisions
-from userturn.judges.endpoint_verdicts import keys_and_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import format_of, kind_of
 from userturn.sources.answers import grades_identity
@@ -231,6 +230,8 @@ def _questions(
     cell = CellToJudge(str(paths[0]), str(paths[1]))
     if not pl.read_parquet(paths[0], columns=["item"]).height:
         return Left()
+    from userturn.judges.endpoint_verdicts import keys_and_decisions  # an HTTP client, .2 CPU s
+
     keys, decisions = keys_and_decisions(judge, format_of(judge).prompt, cell)
     new = {key for key in keys if key is not None and not decisions.is_finished(key)} - counted
     new -= {record["key"] for record in former_decisions(judge, turns.dataset, decisions)}
