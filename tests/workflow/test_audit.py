@@ -561,6 +561,7 @@ OF_ANOTHER_FORM: tuple[dict[str, object], ...] = (
     {"wildcards": []},
     {"made": {}},
     {"journals": {"results/journal/x.jsonl": 7}},
+    {"journals": {"results/journal/x.jsonl": {"n_bytes": "7", "sha256": "0" * 64}}},
 )
 
 
