@@ -1,15 +1,14 @@
 """Each fault of an endpoint has one end, its requests, its tokens and its money.
 
 The rows are in tests/support/faults: what is said to every request, and how the question must end.
-`make test` asks with each of them. In batches and as a run's first question, whose replies are read
-by the same function, it has one row of each end and bill, and `make test-long` the others.
+Each is asked directly. In batches and as a run's first question, whose replies are read by the same
+function, there is one row of each end and bill.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -40,13 +39,11 @@ LIMIT = 100  # tokens of a reply, by the entry that judged_cell writes
 N_BYTES = re.compile(r"(?i)content-length: *(\d+)")
 
 
-def first_of_each_end(rows: Mapping[str, Fault]) -> Iterator[Any]:
-    """Yield the names of rows; those that end and cost as one before are long tests."""
-    seen = set()
-    for name, row in rows.items():
-        end = row.end, row.n_requests, row.n_in_batches, row.bill
-        yield pytest.param(name, marks=[pytest.mark.long] if end in seen else [])
-        seen.add(end)
+def first_of_each_end(rows: Mapping[str, Fault]) -> list[str]:
+    """Return the names of rows without those that end and cost as one before."""
+    backwards = reversed(rows.items())
+    ends = {(row.end, row.n_requests, row.n_in_batches, row.bill): n for n, row in backwards}
+    return list(ends.values())
 
 
 @pytest.fixture(autouse=True)
