@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_358, 34_826),
-    "tests": (57_482, 32_768),
+    "tests": (57_480, 32_765),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
