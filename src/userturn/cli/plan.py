@@ -258,14 +258,19 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
     }
 
 
+def smallest_change(n_items: int, n_tests: int) -> float:
+    """Return the smallest change that the first of several Holm tests detects at `POWER`."""
+    return float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
+
+
 def smallest_effect(grid: Grid, n_items: int) -> str:
-    """Return a line on the smallest change that the first of several Holm tests detects."""
+    """Return a line on the smallest change that a study of `n_items` items can detect."""
     tests = confirmatory_tests(grid)
     factor = max(tests, key=lambda name: tests[name])
     n_tests = tests[factor]
     if not n_tests or not n_items:
         return "smallest effect: none, since no two conditions are compared on the same items"
-    change = float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
+    change = smallest_change(n_items, n_tests)
     size = f"a change of {100 * change:.1f} points" if change < 1 else "no change of any size"
     return (
         f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "
