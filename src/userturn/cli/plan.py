@@ -122,9 +122,7 @@ def _counts(grid: Grid) -> dict[str, int]:
 
 def _grid(grid: Grid) -> str:
     n = _counts(grid)
-    in_formats = (
-        "" if len(default_format_models(grid.models)) == len(grid.models) else " in formats"
-    )
+    in_formats = " in formats" if models_in_other_formats(grid.models) else ""
     sizes = [number_of(n["models"], "model") + in_formats]
     sizes += [number_of(n[f"{one}s"], one) for one in ("dataset", "temperature", "perturbation")]
     cells, judges = number_of(n["cells"], "cell"), number_of(n["judges"], "judge")
@@ -225,7 +223,7 @@ def shown_prompt(template: Template, messages: list[Message]) -> str:
     literals, contents = template.probe_parts(messages, answer)
     n_tokens = len(template.probe_prompt(messages, answer).token_ids)
     shown = "".join(
-        f"⟦{literal}⟧{_shortened(content)}"
+        f"⟦{literal}⟧{content[:LONGEST_SHOWN]}{'[…]' if len(content) > LONGEST_SHOWN else ''}"
         for literal, content in zip(literals, [*contents, ""], strict=True)
     )
     names: list[Any] = template.tokenizer.convert_ids_to_tokens(list(template.stop_token_ids))
@@ -233,10 +231,6 @@ def shown_prompt(template: Template, messages: list[Message]) -> str:
         f"first probe prompt, {n_tokens} tokens, the template's own text in ⟦ ⟧\n{shown}\n"
         f"  the user turn stops at {' '.join(names)}"
     )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}[…]"
 
 
 DIFFERING = 0.1  # assumed share of items that are genuine under only one of two conditions

@@ -66,10 +66,6 @@ def _gpu(entry: ResourceEntry, attempt: int) -> int:
     return int(entry["gpus"]) if entry["nodes"] == 1 else 0
 
 
-def _gpu_model(entry: ResourceEntry, attempt: int) -> str:
-    return str(entry.get("gpu_model", "")) if entry["nodes"] == 1 else ""
-
-
 def _gres(entry: ResourceEntry, attempt: int) -> str:
     """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
 
@@ -126,7 +122,12 @@ SETTINGS = {
         EVERY,
         {"gpu": _gpu, "gres": _gres},
     ),
-    "gpu_model": Setting(GPU_MODEL, EVERY, {"gpu_model": _gpu_model}, is_optional=True),
+    "gpu_model": Setting(
+        GPU_MODEL,
+        EVERY,
+        {"gpu_model": lambda e, _: str(e.get("gpu_model", "")) if e["nodes"] == 1 else ""},
+        is_optional=True,
+    ),
     "nodes": Setting(
         _whole(1, "Nodes that the GPUs of one copy are spread over."),
         ("sweep",),
