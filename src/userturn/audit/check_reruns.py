@@ -191,7 +191,11 @@ def notes_of(what: str, reruns: Reruns, rows: str) -> Iterator[Note]:
 
 
 def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:
-    """Yield the rows whose difference an inexact engine does not explain."""
+    """Yield the rows whose difference an inexact engine does not explain.
+
+    A text is the decoding of its tokens: equal tokens with another text were edited, or decoded by
+    another tokenizer. If the study does not claim exactness, tokens may differ in a few rows.
+    """
     unequal = reruns.table.filter(~pl.col("equal_bytes"))
     n_compared = reruns.table.height - reruns.n_not_run
     lower = wilson(unequal.height, n_compared).lower or 0.0

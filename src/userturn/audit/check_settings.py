@@ -28,7 +28,10 @@ OPENED = "in its own folder an audit opens it; for others, put it there by a rel
 
 
 def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
-    """Return the files outside of the study that a stranger's configuration names."""
+    """Return the files outside of the study that a stranger's configuration names.
+
+    An audit does not open them. A job's record that names such a file is a finding of its own.
+    """
     if is_of_this_folder(files.results):
         return []
     return [

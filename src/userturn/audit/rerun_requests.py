@@ -67,7 +67,10 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Score `k` random turns again, after contexts from the plan that has the row's key."""
+    """Score `k` random turns again, after contexts from the plan that has the row's key.
+
+    `equal_scores` compares the score of each token.
+    """
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
     return _rerun(grid, draw_rows_by("model", paths, SCORED, k, rng), _score, _equal_score)

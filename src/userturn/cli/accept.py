@@ -72,7 +72,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Output:
-    """Run the command, with exit code 1 if a claim did not hold."""
+    """Run the command, with exit code 1 if a claim did not hold.
+
+    Raises:
+        UserError: no option says what to try.
+    """
     a = arguments
     config = study_config(a.configfile)
     trials: dict[str, Callable[[], Iterator[Tried]]] = {}

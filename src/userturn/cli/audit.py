@@ -53,7 +53,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def number(text: str) -> int:
-    """Parse a whole number, 0 or more."""
+    """Parse a whole number, 0 or more.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is anything else.
+    """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"found '{text}', expected a whole number, 0 or more")
     return int(text)

@@ -111,7 +111,10 @@ def _grades(study: Study) -> pl.DataFrame:
 
 
 def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rate of each cell, judge and study, as the page takes them."""
+    """Return the rate of each cell, judge and study, as the page takes them.
+
+    `items` has the counts of scored items of each study.
+    """
     rows: list[dict[str, Any]] = []
     for study, counts in zip(studies, items, strict=True):
         cells = counts.partition_by(JUDGED_CELL_KEYS, as_dict=True, maintain_order=True)
@@ -174,7 +177,11 @@ def _settings(a: Path, b: Path) -> str:
 
 
 def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.DataFrame]:
-    """Return the comparison of each study with the first on shared items, and the rates of all."""
+    """Return the comparison of each study with the first on shared items, and the rates of all.
+
+    Raises:
+        UserError: a folder has no verdicts.
+    """
     items = [_verdicts(study) for study in studies]
     others = zip(studies[1:], items[1:], strict=True)
     comparisons = [_comparison((studies[0], study), (items[0], own)) for study, own in others]
@@ -216,6 +223,9 @@ def write_page(
     """Write the page of comparisons with the first study, with turns whose label flipped.
 
     Texts of datasets that any of the studies calls private are left out.
+
+    Raises:
+        UserError: a study has no record to tell what is private, or the page cannot be written.
     """
     grids = [read_study_record(study.results).grid(study.results) for study in studies]
     private = {name for grid in grids for name in grid.private_datasets}

@@ -141,7 +141,11 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
     """Run one command, and print errors that the user can correct as one sentence.
 
     In the program, a command that declares its `reach` runs in a confined process, which can open
-    only those paths: `is_confined` is for that process.
+    only those paths.
+
+    Args:
+        arguments: arguments of the command, by default those of the program.
+        is_confined: whether this process is the confined one.
 
     Returns:
         The exit code: 0, 1 for an error or an audit's findings, 2 if an audit failed to run.

@@ -53,7 +53,11 @@ def _hash(content: dict[str, Any]) -> str:
 
 
 def register(config: dict[str, Any], results: Path) -> str:
-    """Write the registration of a configuration's predictions, and return its summary."""
+    """Write the registration of a configuration's predictions, and return its summary.
+
+    Raises:
+        UserError: there is nothing to register, or a model was asked already.
+    """
     if not config.get("predictions"):
         raise UserError(
             "the configuration has no `predictions`; expected at least one (docs/methods.md): add "
@@ -87,7 +91,11 @@ def _named(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def compared(content: dict[str, Any], results: Path) -> str:
-    """Return the outcomes of registered predictions, and the changes since, as text."""
+    """Return the outcomes of registered predictions, and the changes since, as text.
+
+    Raises:
+        UserError: the file was changed after it was written, or the study is not finished.
+    """
     if content.get("sha256") != _hash(content):
         raise UserError(
             f"'{FILE}' has the hash {_hash(content)}, expected {content.get('sha256')} as it says "

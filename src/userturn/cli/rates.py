@@ -76,6 +76,9 @@ def show_rates(
 
     With a chosen `model` or `dataset`, only their lines are shown, with the dataset's unperturbed
     cells. With cells, the rates of all cells and the controls are added.
+
+    Raises:
+        UserError: the study is not finished, or has no such model or dataset.
     """
     tables = _read_tables(results / "tables", chosen or {})
     is_short = not (with_all or with_cells)

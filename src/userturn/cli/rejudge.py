@@ -76,7 +76,11 @@ def incomplete_grades(grid: Grid, judge: str) -> list[str]:
 
 
 def rejudge(configfiles: list[str], results: str, name: str) -> Output:
-    """Void a judge's unscored replies, so that the next run asks about those turns only."""
+    """Void a judge's unscored replies, so that the next run asks about those turns only.
+
+    Raises:
+        UserError: there is no judge of that name with an endpoint.
+    """
     config = study_config(configfiles)
     check_study(config)
     grid = Grid(config, results)

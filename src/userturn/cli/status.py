@@ -60,7 +60,10 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def watched(show: Callable[[], Output], wait: Callable[[], object], is_silent: bool) -> Output:
-    """Show a study's progress repeatedly, and return it once nothing is left to do."""
+    """Show a study's progress repeatedly, and return it once nothing is left to do.
+
+    On a terminal, each output replaces the one before.
+    """
     while True:
         output = show()
         if not any(row["pending"] for row in output.numbers["requests"]):

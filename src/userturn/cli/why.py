@@ -58,7 +58,11 @@ class Artifact:
 
 
 def why(path: str, configfiles: Iterable[str] = ()) -> Output:
-    """Return how a file of a results folder, which may be missing, was made, with its record."""
+    """Return how a file of a results folder, which may be missing, was made, with its record.
+
+    Raises:
+        UserError: no job of a study made such a file.
+    """
     artifact = find_artifact(Path(path))
     reasons = list(reasons_to_remake(artifact, [str(Path(p).resolve()) for p in configfiles]))
     lines = [*_origin(artifact), *_settings(artifact), *_inputs(artifact)]

@@ -158,6 +158,9 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: mappings are merged, lists replaced.
 
     The catalogue's datasets and the entries of repeated trainings are added.
+
+    Raises:
+        ConfigError: a file cannot be read.
     """
     config: dict[str, Any] = {}
     for path in map(Path, paths):

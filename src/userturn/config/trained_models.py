@@ -177,7 +177,14 @@ def training_identity(
     judges: Mapping[str, Mapping[str, Any]],
     version: int = TRAINING_VERSION,
 ) -> str:
-    """Return the identity of a training: recipe, data, base and version of the code."""
+    """Return the identity of a training: recipe, data, base and version of the code.
+
+    Args:
+        recipe: the parsed recipe, so that its comments do not count.
+        base: identity of the base and its template.
+        judges: identity of each judge that the training asks, by name.
+        version: version of the training code.
+    """
     asked = endpoints_of(recipe)
     return fingerprint(
         {

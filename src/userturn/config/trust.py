@@ -33,7 +33,13 @@ def is_of_this_folder(results: Path) -> bool:
 def why_not_own(
     results: Path, recorded: Mapping[str, Any], configfiles: Sequence[str] = ()
 ) -> str | None:
-    """Return why a study does not belong to the present folder and configuration, or None."""
+    """Return why a study does not belong to the present folder and configuration, or None.
+
+    Args:
+        results: the study's results folder.
+        recorded: the configuration in its record.
+        configfiles: the user's configuration files besides `config.yaml`.
+    """
     if not is_of_this_folder(results):
         return f"is not the `{RESULTS}` of this folder with a {CONFIG} beside it"
     if others := list(_others(recorded, load_study(configfiles))):

@@ -37,6 +37,10 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
     """Return a model's scores of the reference follow-ups of a dataset (`scores.SCORES_SCHEMA`).
 
     The dataset must be in the configuration's key `likelihood`.
+
+    Raises:
+        UserError: the model or the dataset is not available, or the model's prompts fail the
+            checks.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
@@ -87,6 +91,9 @@ def look(
     """Load a model of a configuration, ask it a question and draw user turns after its answer.
 
     A given answer is shown as the model's own. Without one, the model writes its answer.
+
+    Raises:
+        UserError: the model is not available, or its prompts fail the checks.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)

@@ -22,7 +22,14 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, prompt: str, token_ids: Sequence[int], layout: AnswerLayout) -> Answer:
-    """Split a raw answer as `split_reasoning` does, and check that no wrapping is left."""
+    """Split a raw answer as `split_reasoning` does, and check that no wrapping is left.
+
+    Args:
+        text: the raw answer, special tokens kept.
+        prompt: the prompt before it.
+        token_ids: the tokens that the model wrote. A control token that it quotes as text may stay.
+        layout: how this model wraps an answer.
+    """
     answer = split_reasoning(text, prompt, layout)
     if answer.text and not text.lstrip().startswith(layout.first_words):
         reason = (

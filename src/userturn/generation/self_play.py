@@ -30,7 +30,16 @@ def collect_self_play(
     path_to_answers: str,
     path_to_user_turns: str,
 ) -> None:
-    """Write one depth of self-play from the journal and the depth before it."""
+    """Write one depth of self-play from the journal and the depth before it.
+
+    Args:
+        grid: the study's grid.
+        tables: the tables of answers and of user turns of the depth.
+        paths_before: paths of the conversations and the user turns of the depth before.
+        path_to_conversations: output file of the conversations before the depth's answers.
+        path_to_answers: output file of the depth's answers.
+        path_to_user_turns: output file of the depth's user turns.
+    """
     (answers, turns), (conversations_before, turns_before) = tables, paths_before
     before = pl.read_parquet(conversations_before)
     turns_read = pl.read_parquet(turns_before, columns=["sample", *READ])

@@ -37,7 +37,11 @@ def address_of(judge: Judge) -> str:
 def open_endpoint(
     judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
 ) -> ChatEndpoint:
-    """Return a judge's endpoint, not yet open, at `url` if this job serves the model."""
+    """Return a judge's endpoint, not yet open, at `url` if this job serves the model.
+
+    Raises:
+        UserError: the API key is missing, or nothing serves the judge.
+    """
     settings = cast("EndpointEntry", judge.settings)
     response_format: Any = None
     if settings["reply"] == "json_schema":

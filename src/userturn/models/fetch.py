@@ -87,6 +87,9 @@ def source_identity(
 
     `alias_of` takes a folder's identity by its bytes, and the folder, and returns the identity by
     which the study knows it.
+
+    Raises:
+        UserError: as for `check_source`.
     """
     path = check_source(source)
     if path is None:
@@ -197,7 +200,10 @@ def folder_at_hand(source: str, revision: str) -> Path | None:
 
 
 def source_folder(source: str, revision: str | None = None, with_weights: bool = True) -> Path:
-    """Return the local folder of a source's own files, before any adapter is merged."""
+    """Return the local folder of a source's own files, before any adapter is merged.
+
+    If `with_weights` is False, the weights of a hub model are not fetched.
+    """
     path = check_source(source)
     if path is None:
         return _downloaded(source, revision, with_weights)

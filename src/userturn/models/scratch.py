@@ -34,7 +34,11 @@ def scratch_folder(folder: Path) -> tuple[Path, int]:
 
 
 def copy_on_scratch(folder: Path) -> Path:
-    """Return a copy of a model's folder on this node's own disk, made once there."""
+    """Return a copy of a model's folder on this node's own disk, made once there.
+
+    Raises:
+        UserError: there is no place for it.
+    """
     target, size = scratch_folder(folder)
 
     def copy(to: Path) -> None:

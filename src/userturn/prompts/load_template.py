@@ -195,7 +195,11 @@ DIGITS_APART = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exao
 
 
 def note_pre_tokenizer(gguf: Path, folder: Path) -> None:
-    """Write the name of a GGUF file's pre-tokenizer beside its converted model, once."""
+    """Write the name of a GGUF file's pre-tokenizer beside its converted model, once.
+
+    Raises:
+        UserError: the name of the pre-tokenizer is unknown.
+    """
     if (folder / NOTE).is_file():
         return
     from gguf import GGUFReader

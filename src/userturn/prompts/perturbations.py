@@ -235,7 +235,11 @@ def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a perturbation's entry, which depends on its operator."""
+    """Return the JSON Schema of a perturbation's entry, which depends on its operator.
+
+    Raises:
+        ConfigError: the operator of the entry `where` is unknown.
+    """
     name = str(settings.get("operator"))
     if name not in OPERATORS:
         near = near_miss(name, OPERATORS)

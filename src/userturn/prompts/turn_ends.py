@@ -23,6 +23,11 @@ def answer_ends(
     If the model writes its own message headers, as in harmony, or if the end of sequence follows
     another token, a turn may have several messages, and the token that ends each message does not
     end the answer.
+
+    Args:
+        renderer: the model's template.
+        end_of_sequence: end tokens that the model's generation config names.
+        has_special_opening: whether special tokens stand between generation prompt and answer.
     """
     eos = renderer.tokenizer.eos_token_id
     ends = {eos, *end_of_sequence} - {None}

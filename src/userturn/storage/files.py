@@ -214,7 +214,11 @@ def lock(file: int, path: Path, waits: bool = True) -> bool:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Run the block in one process of this machine at a time, under a lock that ends with it."""
+    """Run the block in one process of this machine at a time, under a lock that ends with it.
+
+    Raises:
+        NoLocksError: as `lock`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         lock(file.fileno(), path)
@@ -222,7 +226,11 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process of this machine holds the lock of a file, which may not exist."""
+    """Return whether a process of this machine holds the lock of a file, which may not exist.
+
+    Raises:
+        NoLocksError: as `lock`.
+    """
     if not path.exists():
         return False
     with path.open("rb+") as file:
