@@ -35,14 +35,14 @@ class Limit(NamedTuple):
 PLANNED = r" \| [\d,]+ \| ([\d.]+) \| (\d+)$"
 LIMITS = (
     Limit(
-        "dry run of 3,336 jobs",
-        [(10, "CPU s"), (250, "MB")],
+        "dry run of 3,328 jobs",
+        [(10, "CPU s"), (350, "MB")],
         ["planning.py", "--jobs", "3300", "--cells", "0"],
         f"^userturn{PLANNED}",
     ),
     Limit(
         "dry run of 1,050 finished cells",
-        [(8, "CPU s"), (320, "MB")],
+        [(8, "CPU s"), (380, "MB")],
         ["planning.py", "--jobs", "--cells", "1050"],
         f"^finished, 1,050 cells{PLANNED}",
     ),

@@ -29,7 +29,7 @@ from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 
 CELLS_OF_A_MODEL = 5 * 5 * 3  # datasets, temperatures, perturbations of the shipped config
-JOBS_OF_A_MODEL = 254  # three a cell, four a dataset, its description, its sweep, what people see
+JOBS_OF_A_MODEL = 206  # two a cell, ten a dataset, its description, its sweep, what people see
 DRY_RUN = ("--cores", "2", "--dry-run", "--quiet", "rules")  # how many jobs of each, not each
 
 FLOOR = """
