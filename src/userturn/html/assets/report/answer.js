@@ -73,9 +73,10 @@ function aboveChance(floors) {
 // How many turns react: the share where people's labels give the judge a sensitivity, else what is above the floor.
 function reacting(floors) {
   const rows = floors.filter((row) => row.reacts !== null);
-  if (!rows.length) return "At least so many turns react.";
+  const condition = "provided that turns which do not react are called genuine as often after either answer";
+  if (!rows.length) return `At least so many turns react, ${condition}.`;
   const share = (row) => `${percent(row.reacts)} ${interval(row.reacts_lower, row.reacts_upper)}${rows.length > 1 ? ` (${row.model})` : ""}`;
-  return `By the sensitivity that people's labels give the judge, ${range(rows, share, (row) => row.reacts)} of turns react.`;
+  return `By the sensitivity that people's labels give the judge, ${range(rows, share, (row) => row.reacts)} of turns react, ${condition}.`;
 }
 
 function floorBearing(measured, temperature) {
