@@ -237,13 +237,15 @@ def test_correction_takes_the_place_of_what_was_counted_and_adds_to_what_comes(
     assert [one.because for one in read_corrections(tmp_path)] == ["guessed", "invoice"]
 
 
-def killed(folder: Path, n_settled: int, n_in_flight: int, asked_as: str = "x") -> None:
+def killed(
+    folder: Path, n_settled: int, n_in_flight: int, asked_as: str = "x", n_read: int = 1_000
+) -> None:
     """Leave the account of a process that was killed with requests in flight."""
     most = largest_request(4_000, 300)
     account = Account(folder, "j", "cells/x", PRICE, asked_as=asked_as).__enter__()
     for _ in range(n_settled):
         account.send(most)
-        account.settle(most, {"prompt_tokens": 1_000, "completion_tokens": 30})
+        account.settle(most, {"prompt_tokens": n_read, "completion_tokens": 30 * n_read // 1_000})
     for _ in range(n_in_flight):
         account.send(most)
     assert account._descriptor is not None
@@ -268,6 +270,15 @@ def test_requests_in_flight_count_as_large_as_they_can_be_where_too_few_replies_
     killed(tmp_path, 0, 2)
     in_flight = sum((one.in_flight for one in read_accounts(tmp_path)), start=Spent())
     assert (in_flight.input_tokens, in_flight.output_tokens) == (8_000, 600)
+
+
+@pytest.mark.parametrize("n_settled", [1, 20])
+def test_requests_in_flight_go_as_far_beyond_their_limits_as_a_reply_did(
+    n_settled: int, tmp_path: Path
+) -> None:
+    killed(tmp_path, n_settled, 2, n_read=12_000)  # three times the bytes; 360 of 300 tokens
+    (one,) = read_accounts(tmp_path)
+    assert (one.in_flight.input_tokens, one.in_flight.output_tokens) == (24_000, 720)
 
 
 def test_money_of_a_batch_that_is_taken_back_is_spent_once_by_two_processes(

@@ -155,10 +155,13 @@ class Seen(NamedTuple):
         return Seen(self.n + other.n, max(self.read, other.read), max(self.written, other.written))
 
     def bound(self, most: Spent) -> Spent:
-        """Return the likely largest count of requests of unknown end, after enough replies."""
-        if self.n < ENOUGH_SEEN:
-            return most
-        read, written = (min(1.0, MARGIN * share) for share in (self.read, self.written))
+        """Return the likely largest count of requests of unknown end.
+
+        Where a reply went beyond what is possible, others may go as far.
+        """
+        shares = (self.read, self.written)
+        likely = [min(1.0, MARGIN * share) if self.n >= ENOUGH_SEEN else 1.0 for share in shares]
+        read, written = map(max, shares, likely)
         return replace(
             most,
             input_tokens=ceil(read * most.input_tokens),

@@ -21,7 +21,7 @@ TABLE = Table(
     row="a judge and cell, or dataset whose cells shared batches; or a judge over `all`",
     made_of=("made_by_sources",),  # made after every reply that is paid for
     settings=("prices",),
-    version=2,
+    version=3,
 )
 SCHEMA: Schema = {
     "judge": pl.String,
