@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_486, 34_825),
-    "tests": (57_480, 32_765),
+    "src": (62_489, 34_825),
+    "tests": (57_497, 32_770),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
