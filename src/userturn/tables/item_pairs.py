@@ -77,7 +77,7 @@ def cells_of(items: pl.DataFrame) -> Cells:
         coded = part.join(states, on=SEEN, nulls_equal=True).join(numbers, on=["dataset", "item"])
         cells = coded.group_by(own).agg("number", "state").sort(own)
         for number, state in zip(cells["number"], cells["state"], strict=True):
-            arrays.append(np.zeros(n_items[dataset], dtype=np.int32))
+            arrays.append(np.zeros(n_items[dataset], dtype=np.int64))
             arrays[-1][number] = state
         names.append(cells.select(own))
     texts = pl.concat(names).with_columns(pl.col(pl.Categorical).cast(pl.String))
@@ -187,7 +187,7 @@ Rows = Sequence[tuple[str, int, int]]
 def counted(pairs: Pairs, rows: Rows) -> Columns:
     """Return the number of items with equal states, over some pairs of cells."""
     _, items, states = pairs.cells
-    codes = [items[here].astype(np.int64) * len(states) + items[there] for _, here, there in rows]
+    codes = [items[here] * len(states) + items[there] for _, here, there in rows]
     of_both, n = np.unique(np.concatenate(codes), return_counts=True)
     return columns_of(states, *np.divmod(of_both, len(states)), n)
 
