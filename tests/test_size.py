@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_489, 34_825),
+    "src": (62_489, 34_824),
     "tests": (57_497, 32_770),
     "scripts": (25, 18),
     "rules": (258, 0),

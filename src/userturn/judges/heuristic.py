@@ -173,11 +173,15 @@ def _restated(turn: Turn) -> Verdict | None:
     return Verdict(ARGUABLE if quotes else "assistant_turn_restate", why) if why else None
 
 
+def _speaks(turn: Turn) -> bool:
+    """Return whether a turn says I, my or we and the answer does not, so that a user speaks."""
+    says_i = not FIRST_PERSON.isdisjoint(turn.words)
+    return says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
+
+
 def _put_together(turn: Turn, asks: bool) -> str | None:
     is_in_answer = share_contained(turn.meant, turn.answered) >= turn.settings["restated"]
-    says_i = not FIRST_PERSON.isdisjoint(turn.words)
-    user_speaks = says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
-    if is_in_answer and not asks and not user_speaks:
+    if is_in_answer and not asks and not _speaks(turn):
         return "nearly all content words stand in the answer"
     if (
         len(turn.meant) >= SEVERAL

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from userturn.stats.margins import Counts, combination, detectable_difference
-from userturn.stats.proportions import CONFIDENCE
+from userturn.stats.proportions import CONFIDENCE, Array
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
@@ -17,11 +17,11 @@ from userturn.tables.added_columns import FORMAT, default_format_rows, is_defaul
 from userturn.tables.item_pairs import (
     BASELINE,
     BOUNDS,
-    CHANGES,
     SHARED,
     Cells,
     Columns,
     Pairs,
+    columns_of,
     compared,
     flips,
     pool_models,
@@ -174,22 +174,21 @@ def compare_families(pairs: Pairs, members: pl.Expr) -> Iterator[dict[str, Any]]
             columns = pool_models(pairs, list(zip(datasets, *cells, strict=True)))
             families.setdefault(family, {})[dataset] = Items(columns, frozenset(models))
         for (family, own), (other, others) in combinations(families.items(), 2):
-            for dataset, items in _items_of_both(own, others):
+            for dataset, items in _items_of_both(own, others, pairs.cells.states):
                 if (change := _compared(*items)) is not None:
                     yield {**names, "dataset": dataset, "family": family, "other_family": other,
                            **change}  # fmt: skip
 
 
 def _items_of_both(
-    own: Mapping[str, Items], others: Mapping[str, Items]
+    own: Mapping[str, Items], others: Mapping[str, Items], states: Array
 ) -> Iterator[tuple[str, tuple[Items, Items]]]:
     """Yield the same items of two families by dataset, and over all datasets."""
     both = {}
     for dataset in sorted({*own, *others}):
         some = own.get(dataset) or others[dataset]
-        nothing = {name: np.zeros_like(values) for name, values in some.columns.items()}
-        changes = {name: np.full_like(nothing[name], np.nan) for name in CHANGES}
-        absent = Items(nothing | changes, frozenset())
+        no_turn = np.zeros(len(some.columns["n"]), dtype=int)  # the number of that state
+        absent = Items(columns_of(states, no_turn, no_turn), frozenset())
         both[dataset] = (own.get(dataset, absent), others.get(dataset, absent))
     yield from both.items()
     first, second = (_joined(parts) for parts in zip(*both.values(), strict=True))

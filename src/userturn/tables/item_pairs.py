@@ -200,8 +200,7 @@ def pool_models(pairs: Pairs, rows: Rows) -> Columns:
     """
     _, items, states = pairs.cells
     each = [columns_of(states, items[here], items[there]) for _, here, there in rows]
-    firsts = {there: number for number, (_, _, there) in reversed(list(enumerate(rows)))}
-    once = [each[number] for number in firsts.values()]
+    once = {there: of for (_, _, there), of in zip(rows, each, strict=True)}.values()
     changes = {name: _mean(np.stack([of[name] for of in each])) for name in CHANGES}
     return {
         **{name: np.sum([of[name] for of in each], axis=0) for name in COUNTS},

@@ -14,6 +14,7 @@ from userturn.storage.table_files import (
     ANSWER_KEYS,
     CELL_KEYS,
     JUDGED_CELL_KEYS,
+    JUDGED_ITEM_KEYS,
     TURN_KEYS,
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
@@ -54,7 +55,7 @@ def parts_of_cells(material: Material) -> list[pl.DataFrame]:
     members = material.table("families").select("model", "family")
     parts = []
     if material.paths.get("conversation_verdicts"):
-        columns = [*JUDGED_CELL_KEYS, "item", "label", "genuine"]
+        columns = [*JUDGED_ITEM_KEYS, "label", "genuine"]
         scored = material.read("conversation_verdicts", columns)
         parts.append(rates_of_parts(group_by_turn(scored), members, BY_TURN))
     if material.paths.get("turn_languages"):
@@ -132,9 +133,7 @@ def turn_contrasts(material: Material) -> pl.DataFrame:
     """Return the contrasts of later turns with first ones, none without datasets of such turns."""
     if not material.paths.get("conversation_verdicts"):
         return pl.DataFrame(schema=ADJUSTED_SCHEMA)
-    scored = material.read(
-        "conversation_verdicts", [*JUDGED_CELL_KEYS, "item", "sample", "genuine"]
-    )
+    scored = material.read("conversation_verdicts", [*JUDGED_ITEM_KEYS, "sample", "genuine"])
     members = material.table("families").select("model", "family")
     paired = since_the_first(scored.join(members, on="model"))
     return adjusted(compare(paired), controls_of(material.grid.perturbations))
@@ -148,17 +147,16 @@ def since_the_first(verdicts: pl.DataFrame) -> Iterator[Pairs]:
     shared ones.
     """
     turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(TURN)
-    conversation = [*JUDGED_CELL_KEYS, "item"]
-    counted = turns.group_by(*conversation, "family", TURN).agg(
+    counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", TURN).agg(
         **COUNTED,
         first=pl.col("genuine").sort_by("sample").first(),
     )
-    for turns_of_one in counted.sort(*conversation, TURN).partition_by("dataset"):
+    for turns_of_one in counted.sort(*JUDGED_ITEM_KEYS, TURN).partition_by("dataset"):
         first, *later = turns_of_one[TURN].unique().sort()
         scored = turns_of_one.filter(pl.col("n_scored") > 0)
         for turn in later:
             two = scored.filter(pl.col(TURN).is_in([first, turn]))
-            of_both = two.filter(pl.len().over(conversation) == 2)
+            of_both = two.filter(pl.len().over(JUDGED_ITEM_KEYS) == 2)
             yield pairs(cells_of(of_both), TURN, first, JUDGED_CELL_KEYS)
 
 
