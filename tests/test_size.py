@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_489, 34_824),
-    "tests": (57_497, 32_770),
+    "tests": (57_521, 32_783),
     "scripts": (25, 18),
     "rules": (258, 0),
 }

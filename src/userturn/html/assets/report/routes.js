@@ -43,13 +43,16 @@ function viewOf([kind, ...parts]) {
 
 const FIRST = 1500; // milliseconds that the first screen waits for its two turns
 
-async function showReport(part, table) {
+async function showFirstScreen() {
   await Promise.race([showExamples(), new Promise((late) => setTimeout(late, FIRST))]);
   reveal();
+}
+
+function showPart(part, table, before) {
   const target = part ? at(`part-${part}`) : null;
   if (table) showTable(table);
   else if (target) target.scrollIntoView();
-  else if (shown.key !== null && shown.key !== "") window.scrollTo(0, 0);
+  else if (before !== null && before !== "") window.scrollTo(0, 0);
 }
 
 // An entry of the history that was shown before is shown again where the reader left it.
@@ -60,6 +63,7 @@ function wasShown() {
 }
 
 async function route() {
+  const mine = latest;
   const place = wasShown() ? scrolled.get(location.hash) : undefined;
   const [parts, query] = parsed();
   const isReport = parts.length === 0 || ["main", "figures", "tables"].includes(parts[0]);
@@ -70,21 +74,22 @@ async function route() {
   for (const link of document.querySelectorAll("nav [data-part]")) link.toggleAttribute("aria-current", link.dataset.part === current);
   if (parts[0] === "main") at("main").focus();
   if (isReport) showChoice(query);
-  if (key !== shown.key) {
+  const before = shown.key;
+  if (key !== before) {
     shown.view?.leave?.();
-    const first = shown.key === null;
     const view = isReport ? null : viewOf(parts);
+    shown = { key, view };
     document.title = view ? `${view.title} · userturn` : [study.about[0], "userturn report"].filter(Boolean).join(" · ");
     at("view").replaceChildren(...(view ? [view.node] : []));
-    if (isReport) await showReport(parts[0], parts[1]);
-    else {
+    if (view) {
       reveal();
       window.scrollTo(0, 0);
-      if (!first) view.node.querySelector("h1").focus({ preventScroll: true });
+      if (before !== null) view.node.querySelector("h1").focus({ preventScroll: true });
     }
-    shown = { key, view };
-  } else if (isReport) await showReport(parts[0], parts[1]);
-  await shown.view?.update(query);
+  }
+  await (isReport ? showFirstScreen() : shown.view.update(query));
+  if (latest !== mine) return; // the reader went on
+  if (isReport) showPart(parts[0], parts[1], before);
   if (place !== undefined) window.scrollTo(0, place);
 }
 
