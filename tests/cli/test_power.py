@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,17 @@ def test_pilot_says_where_each_assumption_is_from(results: Path) -> None:
     for name in ("alike", "related"):
         value = found[name].value
         assert value is not None and value < 0.1
+
+
+def test_pilot_whose_tables_name_the_former_test_has_the_same_correlation(
+    results: Path, tmp_path: Path
+) -> None:
+    older = shutil.copytree(results, tmp_path / "older")
+    contrasts = pl.read_parquet(older / "tables" / "contrasts.parquet")
+    renamed = pl.col("test").replace("McNemar mid-p", "McNemar exact")
+    contrasts.with_columns(renamed).write_parquet(older / "tables" / "contrasts.parquet")
+    assert pilot(older)["related"] == pilot(results)["related"]
+    assert pilot(older)["related"].value is not None
 
 
 def test_options_win_over_the_pilot(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

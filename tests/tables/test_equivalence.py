@@ -7,6 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.support.made_up_results import made_up_config
+from userturn.study.grid import Grid
 from userturn.tables.equivalence import (
     LAYOUT,
     NOT_SHOWN,
@@ -17,9 +19,11 @@ from userturn.tables.equivalence import (
     near_zero,
     no_accuracy_loss,
     no_change,
+    table,
 )
 from userturn.tables.item_pairs import cells_of
 from userturn.tables.layout import printed
+from userturn.tables.make_tables import Material
 
 WHERE = {"family": "f", "dataset": "d", "judge": "j"}
 
@@ -36,6 +40,13 @@ def cell(genuine: Sequence[bool], **place: Any) -> pl.DataFrame:
 
 def share(n: int, n_genuine: int) -> list[bool]:
     return [i < n_genuine for i in range(n)]
+
+
+def test_study_recorded_before_there_were_margins_says_so() -> None:
+    grid = made_up_config(["m"], ["open"])
+    del grid["statistics"]["margins"]
+    row = table(Material(Grid(grid, "results"), {})).row(0, named=True)
+    assert row["reason"] == "the record of this study is older than the margins"
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def gpus_asked(options: Mapping[str, str]) -> tuple[str, int]:
 def lacking(
     options: Mapping[str, str], partitions: Sequence[str], kinds: Sequence[Kind]
 ) -> Iterator[str]:
-    """Return what a job asks of a node that no node of its partitions has, and what to do."""
+    """Yield what a job asks of a node that no node of its partitions has, and what to do."""
     here = [kind for kind in kinds if kind.partition in partitions]
     if not here:
         return

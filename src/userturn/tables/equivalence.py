@@ -93,7 +93,9 @@ NEAR_ZERO, NO_CHANGE, NO_LOSS, DECOUPLED = "near zero", "no change", "accuracy k
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    grid, margins = material.grid, material.grid.config["statistics"]["margins"]
+    grid, margins = material.grid, material.grid.config["statistics"].get("margins")
+    if margins is None:
+        return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
     decoupling = material.table("decoupling")
     models = default_format_rows(decoupling.filter(over=OF_A_MODEL))

@@ -104,7 +104,6 @@ REFERENCE = "reference follow-ups"
 COMPARED = "two models on reference follow-ups"
 OWN = "own turns"
 TELLS = "own turns, whether the gain tells the genuine ones"
-ENDED = {REFERENCE: HUMAN_TURNS, OWN: OWN_TURNS}
 MEANINGS = {
     "part": f"what the row is of: {REFERENCE}; {COMPARED}; {OWN}; {TELLS}",
     "measure": (
@@ -144,33 +143,32 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    scores = {part: _scores(material, kind) for part, kind in ENDED.items()}
-    reference, own = (
-        [turn_gains(of_dataset) for of_dataset in scores[part]] for part in (REFERENCE, OWN)
-    )
-    endings = {
-        part: pl.DataFrame([ending(one) for one in of if one.height], infer_schema_length=None)
-        for part, of in scores.items()
-    }
+    reference, endings_of_reference = _gains_and_endings(material, HUMAN_TURNS)
+    own, endings_of_own = _gains_and_endings(material, OWN_TURNS)
     rows = [row for turns in reference if turns.height for row in measures(turns)]
     parts = {REFERENCE: pl.DataFrame(rows, infer_schema_length=None)}
     if reference:
         parts[COMPARED] = likelihood_contrasts(pl.concat(reference), pairs_of(material.grid))
-    parts[REFERENCE] = pl.concat([parts[REFERENCE], endings[REFERENCE]], how="diagonal_relaxed")
+    parts[REFERENCE] = pl.concat([parts[REFERENCE], endings_of_reference], how="diagonal_relaxed")
     if own:
         gains = pl.concat(own)
         verdicts = material.read("verdicts", [*TURN_KEYS, "judge", "genuine"])
         verdicts = verdicts.rename({"judge": "rater"})
         parts[OWN] = contingency(gains, gains.join(verdicts, on=TURN_KEYS, how="left"))
-        parts[OWN] = pl.concat([parts[OWN], endings[OWN]], how="diagonal_relaxed")
+        parts[OWN] = pl.concat([parts[OWN], endings_of_own], how="diagonal_relaxed")
         parts[TELLS] = areas(gains, pl.concat([verdicts, _peoples_verdicts(material)]))
     some = {name: part for name, part in parts.items() if part.height}
     return stacked(some, "part", SCHEMA)
 
 
-def _scores(material: Material, kind: str) -> list[pl.DataFrame]:
+def _gains_and_endings(material: Material, kind: str) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
-    return [pl.read_parquet(path) for path in sorted(paths)]
+    gains, endings = [], []
+    for path in sorted(paths):  # one at a time, since each token has a score
+        scores = pl.read_parquet(path)
+        gains.append(turn_gains(scores))
+        endings += [ending(scores)] if scores.height else []
+    return gains, pl.DataFrame(endings, infer_schema_length=None)
 
 
 def _peoples_verdicts(material: Material) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from userturn.tables.turn_rates import VERIFIER, count_items
 
 TABLES = ("rates", "contrasts", "judges")
 NOBODY = "nobody labelled such turns"
+ONE_EACH = (MCNEMAR, "McNemar exact")  # tests of one turn each, now and of older studies
 
 
 class Assumption(NamedTuple):
@@ -102,7 +103,7 @@ def _model_contrasts(contrasts: pl.DataFrame) -> pl.DataFrame:
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
-    tested = _model_contrasts(contrasts).filter(test=MCNEMAR)  # the test of one turn each
+    tested = _model_contrasts(contrasts).filter(pl.col("test").is_in(ONE_EACH))
     rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
     correlations = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not correlations:
