@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -186,6 +187,29 @@ def test_view_chosen_while_the_report_loads_is_shown_and_keeps_the_focus(
     tab.select_option("#view select", index=1)
     tab.wait_for_function("() => latest === location.hash && latest.includes('=')")
     assert tab.evaluate("document.activeElement.tagName") == "SELECT"
+
+
+def test_turns_that_arrive_after_their_view_was_left_are_not_those_of_the_next_one(
+    tab: Any, uri: str
+) -> None:
+    go_to(tab, f"{uri}#/grid")
+    tab.evaluate(
+        "() => { const read = readCell; const late = new Promise((end) => { finish = end; });"
+        " readCell = async (cell, ...more) => {"
+        " if (cell.number === 0) await late; return read(cell, ...more); }; }"
+    )
+    shown = "listed.turns.map((turn) => turn.cell.number)"
+    first, second = tab.evaluate("cells.slice(0, 2).map((cell) => cell.path.join('/'))")
+    tab.goto(f"{uri}#/cell/{first}")
+    tab.wait_for_function("() => latest === location.hash")
+    assert tab.evaluate(shown) == []
+    go_to(tab, f"{uri}#/cell/{second}")
+    n = tab.evaluate("cells[1].n")
+    tab.evaluate("finish(); readCell(cells[0], () => {}, () => false)")
+    tab.evaluate("new Promise((end) => setTimeout(end, 100))")
+    assert tab.evaluate(shown) == [1] * n
+    go_to(tab, f"{uri}#/search")
+    assert tab.evaluate(shown) == []
 
 
 def test_report_that_is_loaded_again_stays_where_it_was(tab: Any, uri: str) -> None:
@@ -1167,17 +1191,29 @@ def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Pa
     assert tab.noted == []
 
 
+@contextmanager
+def without_data(grid: Grid, files: str) -> Iterator[None]:
+    """Take some of the report's data files away, and bring them back."""
+    lost = list((grid.results / "report" / "data").glob(files))
+    kept = [file.rename(file.with_suffix(".kept")) for file in lost]
+    yield
+    for place, file in zip(lost, kept, strict=True):
+        file.rename(place)
+
+
 def test_unknown_addresses_and_lost_data_are_named(tab: Any, uri: str, grid: Grid) -> None:
     for route in ("cell/no/such/t0/cell", "turn/a-1b", "nothing", "%E0%A4%A"):
         tab.goto(f"{uri}#/{route}")
         tab.get_by_text("Not here").wait_for()
     tab.goto(f"{uri}#/turn/{CELL}/no-such-item/0")
     tab.get_by_text("This cell has no item “no-such-item”").wait_for()
-    lost = grid.results / "report" / "data" / "cell-0-0.js"
-    kept = lost.rename(lost.with_suffix(".kept"))
-    tab.goto(f"{uri}#/cell/a-1b/healthbench/t0/header_only")
-    tab.get_by_text("data/cell-0-0.js could not be read").wait_for()
-    kept.rename(lost)
+    with without_data(grid, "cell-0-0.js"):
+        tab.goto(f"{uri}#/cell/a-1b/healthbench/t0/header_only")
+        tab.get_by_text("data/cell-0-0.js could not be read").wait_for()
+    with without_data(grid, "prompts-*.js"):
+        tab.goto(f"{uri}#/cell/{CELL}")
+        tab.click("summary:has-text('Preview') >> nth=0")
+        tab.locator(".preview .notice").get_by_text("could not be read").wait_for()
 
 
 def test_phone_shows_every_view_without_scrolling_sideways(

@@ -39,7 +39,7 @@ function besideNode(turn, query) {
       for (const [name, , places] of found) tables.push(await tableBeside(turn, name, places, query));
       place.replaceChildren(...tables);
     } catch (error) {
-      place.replaceChildren(make("p", { class: "notice" }, error.message));
+      place.replaceChildren(noticeOf(error));
     }
   };
   return found.length ? make("details", { class: "beside-all", toggle: show }, make("summary", null, `The same item side by side: ${found.map(([name]) => `${name}s`).join(", ")}`), place) : null;

@@ -70,6 +70,7 @@ function cellView(cell) {
       const mine = ++generation;
       const isStale = () => mine !== generation;
       setForm(form, query);
+      if (!turns) listed = { cell, turns: [] }; // no longer those of the view before
       try {
         turns ??= await readCell(cell, (n) => { state.textContent = `Loading, ${n} of ${cell.nParts} files`; }, () => false);
         const chosen = await readingList(turns, query);
@@ -80,5 +81,6 @@ function cellView(cell) {
         state.textContent = error.message;
       }
     },
+    leave() { generation += 1; },
   };
 }

@@ -36,6 +36,6 @@ async function showExamples() {
     const told = cards.length ? "Drawn at random (by a hash) and unchecked: the judge may be wrong about either. The explorer has every turn." : "No turn has a verdict that may be shown.";
     at("examples").replaceChildren(...cards, make("p", { class: "soft drawn" }, told));
   } catch (error) {
-    at("examples").replaceChildren(make("p", { class: "notice" }, error.message));
+    at("examples").replaceChildren(noticeOf(error));
   }
 }

@@ -14,6 +14,8 @@ function make(tag, attributes, ...children) {
   return node;
 }
 
+const noticeOf = (error) => make("p", { class: "notice" }, error.message);
+
 const DASH = "–";
 const configured = new Set([...study.models, ...study.datasets, ...study.perturbations, ...study.judges].map(String));
 const inWords = (name) => study.labelNames[name] ?? String(name).replaceAll("_", " ");

@@ -100,7 +100,7 @@ function pairsView() {
         const kept = Object.fromEntries(["model", "dataset", "t", "p"].map((name) => [name, query.get(name)]));
         place.replaceChildren(...pairTable(counts, first, second, kept));
       } catch (error) {
-        place.replaceChildren(make("p", { class: "notice" }, error.message));
+        place.replaceChildren(noticeOf(error));
       }
     },
   };

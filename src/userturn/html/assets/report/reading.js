@@ -56,7 +56,8 @@ const nearby = new IntersectionObserver((entries) => {
 function previewNode(turn, query) {
   const place = make("div", { class: "turn-view" });
   return make("details", { class: "preview", toggle: async (event) => {
-    if (event.target.open && !place.childElementCount) place.replaceChildren(...await turnParts(turn, query));
+    if (!event.target.open || place.childElementCount) return;
+    place.replaceChildren(...await turnParts(turn, query).catch((error) => [noticeOf(error)]));
   } }, make("summary", null, "Preview"), place);
 }
 

@@ -53,6 +53,7 @@ function searchView() {
     const places = cells.filter((cell) => isIn(cell, query) && mayHold(cell, wanted));
     const drawn = sampleOf(MOST_HITS, query.get("seed") ?? "1");
     const first = [];
+    listed = { cell: null, turns: first };
     list.replaceChildren();
     progress.max = Math.max(1, places.length);
     stop.disabled = false;
@@ -62,7 +63,6 @@ function searchView() {
       first.push(...room);
       found.forEach(drawn.add);
       list.append(...room.map((turn) => readingRow(turn, query, wanted.sought, true)));
-      listed = { cell: null, turns: first };
       progress.value = nRead;
       state.textContent = `${plural(drawn.n(), "turn")} found in ${whole(nRead)} of ${plural(places.length, "cell")}.`;
     }
@@ -80,6 +80,7 @@ function searchView() {
       setForm(form, query);
       if (nothingWanted(wantedBy(query))) {
         generation += 1;
+        listed = { cell: null, turns: [] };
         list.replaceChildren();
         state.textContent = "Enter a text, or choose a label or another filter. Private texts are not searched.";
         return;

@@ -117,7 +117,7 @@ async function fillTable(details, shown) {
     const rows = await readFile(`table-${shown.name}`);
     place.replaceChildren(...(rows.length ? dataTable(shown, rows) : [make("p", { class: "soft" }, "The table is empty.")]).filter(Boolean));
   } catch (error) {
-    place.replaceChildren(make("p", { class: "notice" }, error.message));
+    place.replaceChildren(noticeOf(error));
   }
 }
 

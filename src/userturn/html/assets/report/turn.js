@@ -117,7 +117,7 @@ function turnView(cell, item, sample) {
         top.replaceChildren(back, steps(turn, values), link);
         body.replaceChildren(...parts);
       } catch (error) {
-        body.replaceChildren(make("p", { class: "notice" }, error.message));
+        body.replaceChildren(noticeOf(error));
       }
     },
   };
