@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.printed_output import text_of
 from userturn.cli.rates import MOST_RATES, narrowed, only, show_rates
-from userturn.cli.rates_sheets import (
+from userturn.cli.rates_output import (
     costs_sheet,
     likelihood_sheet,
     more_of_rates_sheet,

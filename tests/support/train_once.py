@@ -17,8 +17,8 @@ from userturn.generation.describe_model import describe_model
 from userturn.storage.hashing import files_fingerprint
 from userturn.study.grid import Grid
 from userturn.training.data import prepare_training_data
-from userturn.training.job import last_checkpoint
 from userturn.training.train import train
+from userturn.training.trainer_inputs import last_checkpoint
 
 GENUINE = {"rationale": "r", "label": "genuine_followup", "genuine": True}
 N_STEPS = 3

@@ -17,7 +17,7 @@ from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
-from userturn.cli.rates_sheets import rates_sheet, usual
+from userturn.cli.rates_output import rates_sheet, usual
 from userturn.config.load import load_config
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.chance_floor import FLOOR, chance_floors

@@ -11,7 +11,7 @@ import pytest
 from tests.support.printed_output import text_of
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from userturn.cli.compare import compare_studies, formatted
-from userturn.cli.rates_sheets import correlations_sheet
+from userturn.cli.rates_output import correlations_sheet
 from userturn.errors import UserError
 from userturn.report.flips import studies_of
 from userturn.tables.accuracy import accuracy

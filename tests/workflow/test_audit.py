@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import copy_project
-from userturn.audit.audit import NO_JOURNALS, NOT_NEEDED
 from userturn.audit.findings import Finding
+from userturn.audit.result import NO_JOURNALS, NOT_NEEDED
 from userturn.audit.run import audit
 from userturn.cli.main import main
 from userturn.export.read_archive import opened

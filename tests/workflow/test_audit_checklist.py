@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.forgery import first_row, forge, rewrite
-from userturn.audit.audit import NO_JOURNALS, Audit
 from userturn.audit.check_replay import OTHER_FONTS
 from userturn.audit.findings import COMPARED, OTHER, ROOT
+from userturn.audit.result import NO_JOURNALS, Audit
 from userturn.audit.run import audit
 from userturn.cli.main import main
 from userturn.workflow.job_record import read_record, write_record

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.forgery import first_row, forge, rewrite
 from tests.support.snakemake_runs import copy_project, run
-from userturn.audit.audit import Audit
 from userturn.audit.findings import Finding
+from userturn.audit.result import Audit
 from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow

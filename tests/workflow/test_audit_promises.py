@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import ROOT, run
-from userturn.audit.audit import Audit
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.findings import Finding
+from userturn.audit.result import Audit
 from userturn.audit.run import audit
 from userturn.errors import UserError
 from userturn.export.read_archive import opened

@@ -4,7 +4,6 @@ Checks take `files`, the files of a results folder; `required`, the artifacts th
 configuration asks for, with identities; `broken`, those already found missing or altered, which
 are not compared; `pair`, a model and dataset; `of`, a table that requests fill.
 
-audit.py: the checks of an audit, and its result, told in the terminal, as JSON and as a page.
 check_files.py: does every file exist, unchanged, made from the present inputs, without a secret?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
@@ -20,5 +19,6 @@ check_verdicts.py: does every verdict, grade and count match its source?
 findings.py: one finding: artifact, expected, found, and how to fix it; how two tables differ.
 pair.py: everything that a study has for one model and dataset, read once.
 rerun_requests.py: runs requests of a finished study again, and asks judges again.
+result.py: the checks of an audit, and its result, told in the terminal, as JSON and as a page.
 run.py: runs every check on a results folder.
 """

@@ -13,14 +13,6 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from userturn.audit.audit import (
-    Audit,
-    checklist,
-    format_audit,
-    locate_config,
-    needs_of,
-    write_audit,
-)
 from userturn.audit.check_files import check_documents, check_files, check_secrets
 from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_records import check_inputs_of_tables, check_markers, check_records
@@ -33,6 +25,14 @@ from userturn.audit.check_sources import check_sources, check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.findings import Finding, Item, Note, name_present_sweeps
 from userturn.audit.pair import Pair
+from userturn.audit.result import (
+    Audit,
+    checklist,
+    format_audit,
+    locate_config,
+    needs_of,
+    write_audit,
+)
 from userturn.export.read_archive import opened, read_left_out
 from userturn.export.remake import REMADE, Remaking
 from userturn.logs import say

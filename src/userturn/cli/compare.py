@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.rates_sheets import points
+from userturn.cli.rates_output import points
 from userturn.cli.terminal import BAD, Output, Part, Sheet, prose
 from userturn.errors import UserError
 from userturn.export.read_archive import opened

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from userturn.cli.arguments import select_judge, study_config, take_configuration
-from userturn.cli.progress import engine_log
+from userturn.cli.busy_line import engine_log
 from userturn.cli.terminal import BAD, Bar, Output, Part, Sheet, prose
 from userturn.controls.known_turns import (
     labelled_items,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from userturn.cli.arguments import config_anywhere, select_model, take_configfile
-from userturn.cli.progress import engine_log
-from userturn.cli.rates_sheets import likelihood_cells
+from userturn.cli.busy_line import engine_log
+from userturn.cli.rates_output import likelihood_cells
 from userturn.cli.terminal import Output, Sheet, prose
 from userturn.config.entries import Config, likelihood_settings
 from userturn.config.load import CONFIG, installed, load_config

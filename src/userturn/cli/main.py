@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from userturn.__main__ import interrupted
-from userturn.cli.progress import show_progress
+from userturn.cli.busy_line import show_progress
 from userturn.errors import near_miss, sentence
 from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from userturn.cli.arguments import study_config, take_configuration, take_profile
-from userturn.cli.plan_sheets import sheets
+from userturn.cli.plan_output import sheets
 from userturn.cli.terminal import Output, Part, prose, told_checks
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import currency

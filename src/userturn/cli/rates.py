@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.cli.arguments import take_results
-from userturn.cli.rates_sheets import (
+from userturn.cli.rates_output import (
     BY_PEOPLE,
     accuracy_sheet,
     cards_sheet,

@@ -11,7 +11,7 @@ from userturn.cli.arguments import (
     take_configfile,
     take_server,
 )
-from userturn.cli.progress import engine_log
+from userturn.cli.busy_line import engine_log
 from userturn.cli.terminal import Output
 from userturn.config.endpoint_models import check_address
 from userturn.config.formats import CHAT, ROLE_PLAY

@@ -33,7 +33,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
-from userturn.tables.turn_texts import mark_copies
+from userturn.tables.repeated_texts import mark_copies
 
 Example = Mapping[str, Any]
 

@@ -31,11 +31,11 @@ parts_of_cells.py: turns of conversations and languages: their rates and contras
 pilot.py: a finished study's numbers for planning the next one.
 rates.py: share of genuine turns and of every other label, of cells and over them.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
+repeated_texts.py: copies among turns, and rates over different texts.
 repeated_trainings.py: contrasts of a recipe over several trainings of it.
 training_curve.py: what trained models do at each checkpoint of their training.
 training_overlap.py: items that occur in training data, exactly, nearly or as a part.
 turn_properties.py: what user turns are like, without a judge.
 turn_rates.py: verdicts counted by item, from which the other tables start, and pooled rates.
-turn_texts.py: copies among turns, and rates over different texts.
 turn_similarity.py: how near turns are to what people said, by an embedder.
 """

@@ -34,6 +34,7 @@ from userturn.tables.layout import (
 from userturn.tables.layout import GENUINE as SHARE
 from userturn.tables.make_tables import Material
 from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
+from userturn.tables.repeated_texts import COPIED, COPIES_SHOWN, OF_COPIES, distinct_text_rates
 from userturn.tables.turn_rates import (
     AVERAGES,
     CELL,
@@ -48,7 +49,6 @@ from userturn.tables.turn_rates import (
     labels_of,
     pool_scopes,
 )
-from userturn.tables.turn_texts import COPIED, COPIES_SHOWN, OF_COPIES, distinct_text_rates
 from userturn.workflow.registry import Table
 
 TABLE = Table(

@@ -11,6 +11,7 @@ from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.storage.table_files import Schema
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
+from userturn.tables.repeated_texts import share_repeated
 from userturn.tables.turn_rates import (
     RATE,
     change,
@@ -19,7 +20,6 @@ from userturn.tables.turn_rates import (
     rate_columns,
     rate_over,
 )
-from userturn.tables.turn_texts import share_repeated
 from userturn.workflow.registry import Table
 
 TABLE = Table(

@@ -26,6 +26,7 @@ from userturn.storage.table_files import CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
+from userturn.tables.repeated_texts import mark_copies, mark_near_copies, share_repeated
 from userturn.tables.turn_rates import LIMITS, limits_of, mean_over, rate_over
 from userturn.tables.turn_similarity import (
     LIMITS_OF_CHRF,
@@ -35,7 +36,6 @@ from userturn.tables.turn_similarity import (
     distance,
     people_of,
 )
-from userturn.tables.turn_texts import mark_copies, mark_near_copies, share_repeated
 from userturn.workflow.registry import Table
 
 TABLE = Table(

@@ -27,8 +27,8 @@ from userturn.storage.table_files import (
 )
 from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
+from userturn.tables.repeated_texts import STRIPPED
 from userturn.tables.turn_rates import LIMITS, limits_of
-from userturn.tables.turn_texts import STRIPPED
 from userturn.workflow.registry import Table
 
 TABLE = Table(

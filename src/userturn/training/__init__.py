@@ -4,12 +4,12 @@ curve.py: what a model does at each checkpoint after prompts that it never learn
 data.py: conversations to train on, from our own files or CollabLLM's.
 draws.py: the table of what was drawn and how it was rewarded.
 grpo.py: reinforcement learning with TRL's GRPO trainer.
-job.py: one training: inputs, trainer arguments, and the last whole checkpoint.
 kept_change.py: how far a training moved its base, and how much of it the swept model has.
 learnt_turns.py: the rows to learn: each turn after the study's prompt for it.
 reward_endpoints.py: asks the simulated user and the judge of interactivity, nothing twice.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
 simulated_user.py: continues a conversation after a drawn turn; an endpoint plays the user.
 train.py: runs a training and writes the merged model folder.
+trainer_inputs.py: one training: inputs, trainer arguments, and the last whole checkpoint.
 turn_gains.py: how much likelier a model finds a user turn after its own answer than after others.
 """

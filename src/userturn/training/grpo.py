@@ -20,7 +20,6 @@ from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.training.curve import next_prompt, prompt_ids, written
 from userturn.training.draws import draws_of
-from userturn.training.job import TrainerParts, Training
 from userturn.training.learnt_turns import held_out
 from userturn.training.reward_endpoints import KeptReplies, training_endpoints
 from userturn.training.rewards import (
@@ -34,6 +33,7 @@ from userturn.training.rewards import (
     length,
 )
 from userturn.training.simulated_user import Endpoints, Rollout, continued
+from userturn.training.trainer_inputs import TrainerParts, Training
 from userturn.training.turn_gains import gains
 
 OTHER = {"user": "assistant", "assistant": "user"}

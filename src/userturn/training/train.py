@@ -33,7 +33,9 @@ from userturn.study.grid import Grid
 from userturn.training.curve import Curve
 from userturn.training.draws import write_draws
 from userturn.training.grpo import reinforced_trainer, tasks_of
-from userturn.training.job import (
+from userturn.training.kept_change import kept_change
+from userturn.training.learnt_turns import held_out, learnt_turns, swap_answers
+from userturn.training.trainer_inputs import (
     TrainerParts,
     Training,
     last_checkpoint,
@@ -42,8 +44,6 @@ from userturn.training.job import (
     remove_torn,
     trainer_arguments,
 )
-from userturn.training.kept_change import kept_change
-from userturn.training.learnt_turns import held_out, learnt_turns, swap_answers
 from userturn.wording import number_of
 
 

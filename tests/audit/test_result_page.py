@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from tests.support import snakemake_runs
-from userturn.audit.audit import CHECKS, Audit, audit_page, format_audit
 from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status, remake
+from userturn.audit.result import CHECKS, Audit, audit_page, format_audit
 
 FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")
 STATUSES = [

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.stats.proportions import wilson
-from userturn.tables.turn_texts import SCHEMA, distinct_rates, number_texts
+from userturn.tables.repeated_texts import SCHEMA, distinct_rates, number_texts
 
 CELL = {"model": "m", "temperature": 0.0, "perturbation": "none"}
 

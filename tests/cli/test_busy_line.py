@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from userturn.cli.progress import engine_log
+from userturn.cli.busy_line import engine_log
 from userturn.errors import UserError
 from userturn.logs import say
 
 NOISE = """
 import os, subprocess, sys
-from userturn.cli.progress import engine_log
+from userturn.cli.busy_line import engine_log
 from userturn.logs import say
 with engine_log("try", "loading m"):
     print("from Python"); os.write(2, b"from C\\n"); subprocess.run(["echo", "from a child"])
@@ -70,7 +70,7 @@ def on_a_terminal(code: str) -> str:
 
 WORK = """
 import time
-from userturn.cli.progress import show_progress
+from userturn.cli.busy_line import show_progress
 with show_progress("audit", {after}):
     time.sleep(.5); print("a line")
 print("the result")
