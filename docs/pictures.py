@@ -1,6 +1,6 @@
 """Pictures of a finished study's pages, for the README and the documentation site.
 
-`python docs/pictures.py results docs/figures` takes them by an installed Chromium, from the file
+`python -m docs.pictures results docs/figures` takes them by an installed Chromium, from the file
 system, at the size of a laptop's window.
 """
 
