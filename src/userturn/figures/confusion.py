@@ -18,9 +18,10 @@ SUBTITLE = "number: turns; colour: share of people's label, weighted to the full
 
 
 def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
-    """Draw each judge against people: each row of people's labels sums to 1, numbers are turns.
+    """Draw the labels of each judge (columns) against those of people (rows).
 
-    Shares are weighted to the full study. The numbers are those of the sample.
+    Colours are shares of a row, weighted to the full study. Numbers are turns of the sample.
+    `labels` are the rubric's, in the order of both axes.
     """
     of_people = pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE
     table = confusion.filter(pl.col("part") == PAIRS, *of_people)
@@ -56,7 +57,7 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
 def draw_confusion(
     identity: str, path_to_confusion: str, path_to_rubric: str, paths_to_figure: Sequence[str]
 ) -> None:
-    """Draw the confusion of judges and people."""
+    """Write the figure of judges' labels against people's, in the format that each path ends in."""
     labels = list(read_rubric(path_to_rubric).labels)
     chart = confusion_figure(pl.read_parquet(path_to_confusion), labels)
     save(chart, identity, map(str, paths_to_figure))

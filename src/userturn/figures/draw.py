@@ -1,4 +1,4 @@
-"""Figures in altair: an interval on every estimate, one judge, models by family and size.
+"""Draw every figure but `confusion`, each by the verdicts of one judge at a time.
 
 Each figure is written as Vega-Lite JSON (for tests and the report), SVG and PNG.
 """
@@ -22,10 +22,10 @@ def draw_figures(
     inputs: Mapping[str, Sequence[str]],
     outputs: Mapping[str, Sequence[str]],
 ) -> None:
-    """Draw every figure by the verdicts of the primary judge, with all judges in its Vega-Lite.
+    """Write the figures that `outputs` names, by the primary judge; their JSON has every judge's.
 
-    `inputs` has the paths of tables by name, and `outputs` those of Vega-Lite, SVG and PNG per
-    figure.
+    `inputs` has by a table's name a sequence of one path, and `outputs` by a figure's name the
+    paths of its Vega-Lite JSON, SVG and PNG.
     """
     tables = {name: read_joined(paths[0]) for name, paths in inputs.items()}
     for name, paths in outputs.items():

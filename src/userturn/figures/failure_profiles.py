@@ -31,7 +31,10 @@ def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
 
 
 def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the share of each label among each model's unperturbed turns, over all datasets."""
+    """Draw the share of each label among each model's turns.
+
+    Shown first are unperturbed turns at the lowest temperature, of all datasets together.
+    """
     rows = rates.filter(pl.col("model") != ALL, pl.col("average") == "micro").drop_nulls("estimate")
     if theme.plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
         return theme.note(TITLE, theme.NOTHING)

@@ -12,7 +12,7 @@ from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_figures", place=50, tables=("rates",))
 TITLE = "Every cell of the grid"
-OVER = 0.05  # share of a cell's turns from which its trouble is marked
+OVER = 0.05  # share of a cell's turns above which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
 MARKS = {"E": "n_empty", "T": "n_truncated", "R": "n_refused", "U": "n_unscored", "X": "n_error"}
 HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square

@@ -16,7 +16,7 @@ APART = 0.02  # of a temperature, between the marks of datasets
 
 
 def human_likeness(table: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the share over temperature, with a panel per model and a line per dataset."""
+    """Draw the share of labels that choose the model's turn: a row per model, lines of datasets."""
     named = _named(table)
     if named["estimate"].count() == 0:
         return theme.note(TITLE, "nobody has labelled a pair yet: see docs/annotation.md")

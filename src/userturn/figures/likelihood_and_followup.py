@@ -38,9 +38,8 @@ def likelihood_and_followup(
 ) -> Any:
     """Draw follow-up rate, identification and gain over model size, a row of panels per dataset.
 
-    The rate is that of unperturbed turns at the lowest temperature. It is of the same dataset if
-    the study has that in its grid, else of all its datasets together. The dashed rule is the chance
-    level.
+    The rate is that of unperturbed turns at the lowest temperature, on the row's dataset if the
+    grid has it, else on all datasets together. The dashed rule is the chance level.
     """
     likelihood = likelihood.filter(pl.col("part") == REFERENCE)
     if likelihood["estimate"].count() == 0:

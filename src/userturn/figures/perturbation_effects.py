@@ -16,7 +16,7 @@ CHANGE = ("difference", "lower", "upper")
 
 
 def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with `all` spelt out, and its datasets, beginning with `all` if several."""
+    """Return the rows to draw, and their datasets: all together first, unless there is only one."""
     names = sorted(set(table["dataset"]) - {ALL})
     if len(names) < 2:
         return table.filter(pl.col("dataset") != ALL), names

@@ -16,7 +16,7 @@ FLOOR = ("floor", "floor_lower", "floor_upper")
 
 
 def _shifted_apart(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return rates with `place`, which shifts perturbations apart so that no interval is hidden."""
+    """Return rates with `place`, the temperature, shifted by perturbation so that all are seen."""
     names = rates["perturbation"].unique().sort()
     step = 0.016 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[operator]
     places = [(i - (len(names) - 1) / 2) * step for i in range(len(names))]

@@ -33,9 +33,10 @@ from userturn.study.asks import scan_plans
 
 
 class GenerationRecord(TypedDict):
-    """One line of the journal of answers and user turns.
+    """One line of the journal of answers and user turns, but for the fields of `asked_of`.
 
     Attributes:
+        outcome: `ok`, `empty`, or `error`.
         text: the model's text, without its stop token.
         token_ids: all tokens that it wrote, the stop token included.
         finish_reason: `stop`, `length`, or `error`.
@@ -129,7 +130,8 @@ def any_record(
 def asked_of(request: AnyRequest, template: Template) -> dict[str, Any]:
     """Return the fields of a record that describe its request, such as `ask` and `asked_as`.
 
-    `n_prompt` counts the prompt's tokens. If the prompt opens reasoning, `prompt_end` is that text.
+    `n_prompt` counts the prompt's tokens. If the prompt opens reasoning, `prompt_end` is the text
+    that does. A request without an ask has no such fields.
     """
     if request.ask is None:
         return {}
@@ -182,7 +184,8 @@ class RequestRunner:
         """Send every request of some plans that is not finished in a journal.
 
         Raises:
-            InterruptedSweepError: a signal came. Every finished request is in the journal.
+            InterruptedSweepError: a signal came, or the lease was lost. Every finished request is
+                in the journal.
         """
         of_dataset: dict[str, list[AnyPlan]] = {}
         for plan in plans:

@@ -71,7 +71,7 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 def shown_samples(
     plans: Sequence[Path], journal: Journal, layout: AnswerLayout = ANY_LAYOUT
 ) -> dict[tuple[str, int], ShownAnswer | None]:
-    """Return the answers to show, by item and sample, with None for a missing answer."""
+    """Return the answers to show of plans, by item and sample, with None for a missing answer."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, schema=SHOWN_SCHEMA)
     answers: dict[tuple[str, int], ShownAnswer | None] = {}
@@ -183,7 +183,11 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
 
 
 def add_reasoning(table: pl.DataFrame, layout: AnswerLayout) -> pl.DataFrame:
-    """Return answers with two more columns, the visible `answer` and its `reasoning`."""
+    """Return answers with the columns `answer`, which a user sees, and `reasoning`.
+
+    The outcome is `error` where no answer can be read, and `empty` where it was cut in its
+    reasoning, if `layout` says so; `error` has the reason.
+    """
     rows = table.select("text", "prompt_text", "token_ids").iter_rows()
     split = [read_answer(text or "", prompt or "", ids or (), layout) for text, prompt, ids in rows]
     faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)

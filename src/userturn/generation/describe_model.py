@@ -41,6 +41,8 @@ from userturn.study.model_description import add_shortest_prompt, model_setup
 def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
     """Write a model's description as JSON: its revision, hashes, user header, stops and checks.
 
+    For a model in the default format its revision is also noted in `results/revisions`.
+
     Raises:
         UserError: the model is not available, its engine would refuse it, or its prompts fail the
             checks.

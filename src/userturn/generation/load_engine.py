@@ -70,7 +70,7 @@ def note_server(
 ) -> None:
     """Compare the check of a server with its earlier records, and write its record.
 
-    `longest` is the largest number of tokens in prompt and continuation together.
+    `longest` is the number of tokens that the server must take, prompt and continuation together.
 
     Raises:
         UserError: another model is behind the same name, or the server takes shorter prompts than
@@ -146,6 +146,7 @@ class LoadedModel:
 
     Attributes:
         max_model_len: the largest number of tokens in prompt and continuation together.
+        identity: what of model and engine enters the keys of requests (`request_identity`).
     """
 
     name: str
@@ -208,7 +209,7 @@ def _warn_of_runners(grid: Grid, model: str) -> None:
 
 
 def open_server(name: str, entry: ModelEntry) -> CompletionEndpoint:
-    """Return the server of a model, not yet open, or raise UserError without its key."""
+    """Return the server of a model, not yet open, or raise UserError if its API key is missing."""
     settings: ServerEntry = {
         "model": served_as(entry),
         "concurrency": entry["concurrency"],

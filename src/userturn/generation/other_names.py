@@ -140,7 +140,7 @@ class OtherNames:
 
 
 def has_seed(plan: AnyPlan) -> bool:
-    """Return whether each item needs a reply of its own, because seeds shape the replies."""
+    """Return whether each item needs a reply of its own, because its seed shapes the reply."""
     return isinstance(plan, Plan) and plan.sampling.temperature > 0
 
 

@@ -85,7 +85,7 @@ def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -
 def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> list[Path]:
     """Return the paths of the plans that have a shard's requests.
 
-    They are the shard's own plan, or the plans of all shards if their number has changed.
+    They are the shard's own plan, or all plans if it has none, as after a change of their number.
     """
     own = plan_path(grid, model, dataset, identity, shard)
     return [own] if own.is_file() else sorted(own.parent.glob("[!.]*.parquet"))
@@ -186,7 +186,7 @@ def plan_keys(paths: Iterable[Path]) -> pl.Series:
 
 
 def read_plan(folder: Path, n_rows: int = LAST) -> Iterator[pl.DataFrame]:
-    """Yield the plan of all shards in dataset order, with a row that two shards planned only once.
+    """Yield the plan of all shards in dataset order, each row once, though two shards have it.
 
     Each part has `n_rows` rows, or a few more, since an item's rows stay together.
     """

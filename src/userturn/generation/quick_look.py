@@ -1,4 +1,4 @@
-"""A quick look at one model, without any file: its checks, one answer and a few user turns."""
+"""One model without a study: its checks, one answer and a few user turns, or its scores."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
     The dataset must be in the configuration's key `likelihood`.
 
     Raises:
-        UserError: the model or the dataset is not available, or the model's prompts fail the
-            checks.
+        UserError: the model or the dataset is not available, the model is behind a chat API, or its
+            prompts fail the checks.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
@@ -76,6 +76,7 @@ class QuickLook:
         prompt: the probe's texts: template text and message text in alternation.
         answer: the answer that the model was shown as its own.
         turns: pairs of a temperature and the record of a user turn drawn at it.
+        verdicts: the heuristic judge's on each turn, None if the configuration has no such judge.
     """
 
     description: Mapping[str, Any]
@@ -93,7 +94,8 @@ def look(
     A given answer is shown as the model's own. Without one, the model writes its answer.
 
     Raises:
-        UserError: the model is not available, or its prompts fail the checks.
+        UserError: the model is not available, its prompts fail the checks, no prompt can be made
+            for the question, or the model's answer cannot be used.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)

@@ -262,7 +262,7 @@ def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
 class TurnToScore(NamedTuple):
     """A turn in its own conversation, and the contexts after which it is scored.
 
-    `cell` is temperature, perturbation and sample of a model's own turn, and empty for a human's.
+    `cell` has those of temperature, perturbation and sample that apply: none for a person's turn.
     """
 
     exchange: Exchange

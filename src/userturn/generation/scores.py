@@ -205,11 +205,12 @@ def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
 def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the gains of each turn of a table of scores (`SCORES_SCHEMA`), one row per turn.
 
-    Columns are those of `TURN`, `n_characters`, `n_tokens`, and four in nats: `surprisal` after the
-    turn's own context, `gain_answer` and `gain_conversation` (means over the distractors), and
-    `gain_role` (over the assistant's header). `identified_answer` and `identified_conversation` say
-    whether the turn is likelier after its own context than after every distractor (a tie is not),
-    and `n_answers` and `n_conversations` count the distractors. Missing scores are null.
+    Columns are those of `TURN`, `n_characters`, `n_tokens`, `error` (why the own context has no
+    score), and four in nats: `surprisal` after the turn's own context, `gain_answer` and
+    `gain_conversation` (means over the distractors), and `gain_role` (over the assistant's header).
+    `identified_answer` and `identified_conversation` say whether the turn is likelier after its own
+    context than after every distractor (a tie is not), and `n_answers` and `n_conversations` count
+    the distractors. Missing scores are null.
     """
     own = scores.filter(pl.col("context") == OWN)
     turns = own.select(*TURN, "n_characters", "n_tokens", "logprob", "error")

@@ -90,13 +90,15 @@ def run_sweep(
     may_ask: bool = True,
     after_others: bool = False,
 ) -> None:
-    """Journal the reply to every request of a model's pending cells, then write the marker.
+    """Journal the reply to every request of a shard's pending tables, then write the marker.
 
-    If prompts are made of other models' answers, a second sweep of the model follows theirs.
+    `pending` has the tables' identities. If prompts are made of other models' answers, a second
+    sweep of the model follows theirs (`after_others`).
 
     Raises:
-        UserError: the model cannot be loaded, another job sweeps it, or a signal ended the sweep.
-        LostRecordsError: a reply is missing, and nothing may be asked.
+        UserError: the model cannot be loaded, another job sweeps it, or the sweep was ended by a
+            signal or lost its lease.
+        LostRecordsError: a reply is missing, and `may_ask` is False.
     """
     os.environ["OMP_NUM_THREADS"] = str(n_threads)  # read when PyTorch is imported, which is later
     stop = StopFlag()

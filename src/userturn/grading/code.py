@@ -46,7 +46,7 @@ def _grade(case: Case) -> Grade:
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
-    """Grade programs: right if their tests pass, else wrong with a reason.
+    """Grade programs: right if their tests pass, else wrong with a reason; undecided without tests.
 
     A case has the argument `tests`, a program or a list of statements. It may have `start`, a
     program that the answer continues or replaces, and `function`, the name of the function that is

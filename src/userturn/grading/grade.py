@@ -76,7 +76,7 @@ CANDIDATE_GRADES_SCHEMA: Schema = {  # where an item has several answers
 
 
 def verifier_named(name: str) -> Verifier:
-    """Return the function `verify` of the module with a verifier's name, which `rubric` lacks."""
+    """Return the function `verify` of a verifier's module. `rubric` has none: it asks a judge."""
     verify: Verifier = import_module(f"userturn.grading.{name}").verify
     return verify
 
@@ -95,7 +95,7 @@ def final_result(verifier: str, answer: str, arguments: str | None) -> str | Non
 def grade_answers(
     verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
 ) -> list[Grade]:
-    """Return the grades of answers in order, undecided for a missing answer."""
+    """Return the grades of rows of `answers_to_grade`, in order, undecided for a missing answer."""
     if verifier == "none":
         return [Grade(None, "no verifier") for _ in rows]
     answered = [
@@ -129,8 +129,9 @@ def grade(
 
     If an item has several answers, each has its `sample`.
 
-    The verifier `rubric` asks a judge, at most `n_at_once` questions at a time, and gives a score.
-    `correct` is null if the verifier is undecided, and `reason` says why. `correct_loose` is also
+    The verifier `rubric` asks the judge `grader`, at most `n_at_once` questions at a time, and
+    gives a score (`grade_by_rubric` has its errors). `correct` is null for a score, or if the
+    verifier is undecided. `reason` says why, or why an answer is wrong. `correct_loose` is also
     null if there is no loose reading.
     """
     rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))

@@ -96,7 +96,7 @@ def _missing(error: LookupError) -> str:
 def check_instruction(
     checkers: Mapping[str, Any], instruction: str, kwargs: Mapping[str, Any], case: Case
 ) -> Check:
-    """Check one instruction with a fixed seed, since some checkers draw missing arguments."""
+    """Return whether one instruction is followed, with fixed seeds for what its checker draws."""
     if instruction not in checkers:
         return Check(None, None, f"{instruction}: no such checker")
     state = random.getstate()
@@ -114,7 +114,7 @@ def check_instruction(
 
 
 def checks(benchmark: str, case: Case) -> list[Check]:
-    """Check every instruction of one item."""
+    """Return a check of each instruction of an answer's item, in order."""
     arguments = case.arguments
     pairs = zip(arguments["instructions"], arguments["kwargs"], strict=True)
     checkers = registry(benchmark)

@@ -75,7 +75,7 @@ def _is_same_number(first: Any, second: Any) -> bool | None:
 
 
 def is_same(first: Any, second: Any) -> bool | None:
-    """Return whether two sympy values that math-verify calls equal are, or None if in doubt."""
+    """Return whether two sympy values that math-verify calls equal are so, or None if in doubt."""
     import sympy
 
     a, b = (
@@ -169,7 +169,7 @@ def _load() -> None:
 
 
 def mathematical(pair: tuple[str, str]) -> Grade:
-    """Compare the final answer with the reference, both as mathematics.
+    """Grade a pair of answer and reference by comparing their final answers as mathematics.
 
     Two plain numbers are compared exactly. What math-verify calls equal gets a second look. There
     is no time limit, so this must run in a process that can be ended.

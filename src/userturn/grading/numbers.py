@@ -193,7 +193,7 @@ def _token(match: re.Match[str], text: str, has_comma: bool) -> Token:
 
 
 def tokens(text: str, language: str | None) -> list[Token]:
-    """Return the numbers of a text in the form of `as_written`."""
+    """Return the numbers in a result of `as_written`, read as the language writes numbers."""
     has_comma = language in DECIMAL_COMMA
     return [_token(match, text, has_comma) for match in NUMBER[has_comma].finditer(text)]
 
@@ -261,7 +261,8 @@ def _final_text(mark: re.Match[str]) -> str:
 def final_reading(text: str, language: str | None = None) -> Reading:
     """Return the reading of the number that a text ends in, as its language writes numbers.
 
-    That is the number after the last mark, or without a mark the last number of all.
+    That is the number after the last mark, or without a mark the last number of all. If no number
+    follows the mark, the last one of all is only among the values that it may have (`others`).
     """
     text = as_written(text)
     marks = list(MARK.finditer(text))

@@ -17,7 +17,7 @@ def _language(arguments: Mapping[str, Any]) -> str | None:
 
 
 def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
-    """Return the final number of an answer in one spelling per value, or None if in doubt."""
+    """Return the final number of an answer in one spelling per value; None if none or in doubt."""
     reading = final_reading(answer, _language(arguments))
     (value, *more) = reading.values or [None]
     return None if value is None or more or reading.is_open else str(value)
@@ -27,9 +27,9 @@ def grade_number(answer: str, reference: str, language: str | None = None) -> Gr
     r"""Compare the final number of an answer with the reference's final number.
 
     The final number is that after the last `####`, `Answer:`, `A:` or in `\boxed{}`, else the last
-    one of all. An answer without any number is wrong. An answer is undecided if a reader could
-    argue whether its number is the reference's. `language` says how the answer writes numbers. The
-    reference is always in English form.
+    one of all. An answer without any number is wrong. It is undecided if a reader could argue
+    whether its number is the reference's, or if the reference is not one plain number. `language`
+    says how the answer writes numbers. The reference is always in English form.
     """
     expected = final_reading(reference)
     if expected.is_open or len(expected.values) > 1:

@@ -48,7 +48,7 @@ def svg_of(chart: Mapping[str, Any]) -> str:
 
 
 def png_of(chart: Mapping[str, Any], pixels: int) -> bytes:
-    """Return a chart as PNG with pixels for each on the screen, or raise UserError as `svg_of`."""
+    """Return a chart as PNG, `pixels` times as large as on the screen, or raise as `svg_of`."""
     return vegalite_to_png(_own(chart), scale=pixels, allowed_base_urls=NO_URLS)
 
 

@@ -13,7 +13,7 @@ PARTS = {"script-src": "script", "style-src": "style"}
 
 
 def read_page(name: str, **parts: str) -> str:
-    """Return a template of `assets/` with its placeholders filled, also those of every page."""
+    """Return a template of `assets/` filled with `parts` by placeholder and what all pages have."""
     page = FOLDER.joinpath(name).read_text("utf-8")
     for placeholder, text in {
         **parts,
@@ -25,7 +25,7 @@ def read_page(name: str, **parts: str) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Return JSON that cannot end its script element: <, > and & are escaped."""
+    """Return JSON that cannot end its script element: <, >, & and line separators are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

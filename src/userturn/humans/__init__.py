@@ -8,5 +8,5 @@ pairs.py: rounds of pairs of a person's and a model's turn: which of the two did
 rounds.py: annotation rounds: their turns, what annotators see of them, and the key.
 sample.py: which user turns are drawn, and how many of each stratum.
 task_page.py: the annotation page of turns or pairs, and the same task for Label Studio.
-tell_apart.py: asks a judge which of two turns a person wrote, of a study or of MirrorBench.
+tell_apart.py: asks a judge which of two turns a person wrote, in a study's pairs or MirrorBench's.
 """

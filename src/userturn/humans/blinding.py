@@ -3,7 +3,8 @@
 A turn ends in its model's own stop token and may contain others: `<|im_end|>` is one family's,
 `<|start|>assistant<|channel|>analysis` another's. Tokens at either end of a turn are removed.
 Inside a turn, a token that opens a role is shown as that role, and any other as one neutral mark.
-Characters that reverse the direction of text, or are invisible, are shown by their code.
+Characters that reverse the direction of text, or are invisible, are shown by their code, except the
+joiners that emoji need.
 """
 
 import json
@@ -30,9 +31,9 @@ def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
 
 
 def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
-    """Return a text without what reveals its model family, for a turn also without end tokens.
+    """Return a text without what reveals its model family, a turn also without marks at its ends.
 
-    `tokens` are stop tokens of the models, beyond those that are known by their form.
+    `tokens` are further stop tokens, the longest first, beyond those that are known by their form.
     """
     text = text.replace("\r\n", "\n")
     text = OPENS_ROLE.sub(lambda match: f"⟦{_role(match)}⟧", text)

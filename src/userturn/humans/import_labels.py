@@ -1,7 +1,7 @@
 """Import people's labels of turns or pairs: every row of every file is checked.
 
-Each problem is one sentence. Unless the config says to skip bad rows, nothing is imported if there
-is one.
+Each problem is one sentence. If there is any, nothing is imported, unless the config says to leave
+those rows out.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ from userturn.logs import say
 from userturn.storage.table_files import TURN_KEYS, Schema, write_table
 from userturn.wording import number_of
 
-MANY = 5  # labels that two people seldom share, with notes and seconds
+MANY = 5  # labels from which on two people seem to be one, if all are equal, notes and times too
 ANNOTATIONS_SCHEMA: Schema = {
     "round": pl.String,
     "annotator": pl.String,
@@ -119,9 +119,10 @@ def folded(name: str) -> str:
 
 
 def _people(reading: Reading) -> Reading:
-    """Return a reading without annotators whose name, or all labels, are like another annotator's.
+    """Return a reading without the second of two annotators who seem to be one person.
 
-    One person under two names would count as two who agree.
+    They share a name but for its spelling, or all labels, notes and times. One person under two
+    names would count as two who agree.
     """
     rows_of_person: dict[str, dict[str, Row]] = {}
     for row in reading.rows:
@@ -192,7 +193,7 @@ def read_annotations(
 
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
-    """Return checked rows with the turns that their ids name, sorted."""
+    """Return checked rows with the turns that their ids name, sorted (`IMPORTED_SCHEMA`)."""
     genuine = pl.col("label") == GENUINE
     return _join_key(rows, key, IMPORTED_SCHEMA, genuine=genuine)
 
@@ -244,7 +245,7 @@ def import_annotations(
     path_to_rubric: str,
     path_to_annotations: str,
 ) -> None:
-    """Write the labels of one round, or raise UserError with every problem in its files."""
+    """Write a round's labels, or raise UserError with every problem, unless these are skipped."""
     key, task = pl.read_parquet(path_to_key), turn_task(read_rubric(path_to_rubric).labels)
     rows = _checked_rows(paths_to_files, key, task, round_name, skip_problems)
     write_table(annotations_table(rows, key), path_to_annotations, identity)
@@ -272,7 +273,7 @@ def import_pairs(
     path_to_key: str,
     path_to_annotations: str,
 ) -> None:
-    """Write the labels of a round of pairs, or raise UserError with every problem in its files."""
+    """Write the labels of a round of pairs, or raise UserError as `import_annotations` does."""
     key = pl.read_parquet(path_to_key)
     rows = _checked_rows(paths_to_files, key, PAIRS, round_name, skip_problems)
     chosen = pl.col("label") != pl.col("person")

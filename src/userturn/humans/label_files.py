@@ -26,7 +26,7 @@ UNSURE = "Not sure about this label"  # a choice in Label Studio's interface
 
 
 class Row(NamedTuple):
-    """One label in a file, and its place.
+    """One label in a file, and `where` it is, for messages.
 
     `unsure` says whether the annotator was unsure, and `seconds` how long the turn was on screen.
     Files of older pages lack both.
@@ -182,7 +182,7 @@ def _unread_controls(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def read_file(path: Path) -> LabelFile:
-    """Return the rows of one file, or raise UserError for a file of another kind."""
+    """Return the rows and problems of one file, or raise UserError for a file of another kind."""
     try:
         text = path.read_text("utf-8-sig")
         if text.lstrip()[:1] not in ("{", "["):

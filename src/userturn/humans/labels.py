@@ -42,7 +42,8 @@ def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]
 
     The weight is the inverse of the probability of being drawn. Within each class it is scaled up
     for drawn turns without a label (weighting-class adjustment: Lohr 2019, Sampling, section 8.5).
-    In a stratum of N turns, n of them labelled, it is N / n. `classes` are columns of `drawn`.
+    If a class is one stratum of N turns, n of them labelled, it is N / n. `classes` are columns of
+    `drawn`, the result of `drawn_turns`. `labelled` has the `id` of each labelled turn.
     """
     inverse = 1 / pl.col("inclusion_probability")
     is_labelled = pl.col("id").is_in(labelled["id"].to_list())
@@ -75,7 +76,7 @@ class Comparison(NamedTuple):
     second: str  # second rater, or `people` for all annotators or their majority
     # One row per turn: `family`, `dataset`, `item`, `weight` and one label per rater.
     table: pl.DataFrame
-    raters: list[str]
+    raters: list[str]  # the columns of `table` with their labels
 
 
 def _wide(labels: pl.DataFrame, on: str, index: Sequence[str]) -> pl.DataFrame:
@@ -93,7 +94,11 @@ def labelled_beside_judges(
     keys: pl.DataFrame,
     families: Mapping[str, str],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns that people labelled, and all judged turns, with one column per rater."""
+    """Return the turns that people labelled, and all judged turns, with one column per rater.
+
+    The columns are `judge <name>`, `annotator <name>`, `people` and `PEOPLE_GENUINE`. `families`
+    has each model's family.
+    """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     judged = _wide(verdicts, "judge", TURN_KEYS).sort(TURN_KEYS)
     sampled = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)

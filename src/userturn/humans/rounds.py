@@ -136,8 +136,9 @@ def draw(
     """Return the turns of a new round: sampled turns that no earlier round drew.
 
     `frame` has the human samples of all cells (`sample.mark_drawn`), `earlier` the keys of all
-    earlier rounds, and `labels` people's labels in these: `stratum` and `genuine`. `minimum` is of
-    each family, and `n_turns`, which Neyman's allocation shares out, of all rounds together.
+    earlier rounds, and `labels` people's labels in these: `stratum` and `genuine`, a share. All
+    rounds together have at least `minimum` turns of each family, and `n_turns` turns, which
+    Neyman's allocation shares out, unless that is None.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     before = pl.col("key").is_in(earlier["key"].to_list())

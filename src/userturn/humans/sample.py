@@ -107,7 +107,7 @@ BY_SETTINGS = "per_stratum, genuine and minimum_per_family"
 
 
 def shared_out(strata: pl.DataFrame, n_turns: int, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return strata with their minimum `n_drawn` raised until the sum is `n_turns` of all rounds.
+    """Return strata with `n_drawn`, a minimum, raised until the sum of all rounds is `n_turns`.
 
     `labels` has `stratum` and `genuine`, a share, of each labelled turn of earlier rounds.
     """

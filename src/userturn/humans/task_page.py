@@ -1,4 +1,4 @@
-"""The annotation page of a round of turns or pairs, and that of turns for Label Studio.
+"""The annotation page of a round of turns or pairs, and that of turns as a task for Label Studio.
 
 The page is one file without dependencies. Its policy allows only its own script and style, by their
 hashes. Every text is stored as escaped JSON and shown as text content. For each turn it contains an
@@ -45,7 +45,7 @@ class PracticeTurn(TypedDict):
 
 
 def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn]:
-    """Return ten English turns, each after a conversation of its own, and as many of each label.
+    """Return up to ten English turns, each after another conversation, their labels in balance.
 
     Nobody chooses them. Of the turns on whose label all readings agree, those of each label are
     taken that rank first by a hash, which also decides their order. `path` is
@@ -192,7 +192,7 @@ def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, A
 
 
 def label_studio_config(rubric: Rubric) -> str:
-    """Return Label Studio's labelling interface: conversation, turn, one choice, notes, guide.
+    """Return Label Studio's interface: conversation, turn, label, whether unsure, notes, guide.
 
     The guide and the criteria are text on the screen, in the order of the page's guide. `Text`
     keeps line breaks, and its style keeps the spaces.

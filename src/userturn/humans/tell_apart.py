@@ -104,7 +104,7 @@ def _asked(conversation: str, first: str, second: str, identity: str) -> Questio
 
 
 def read_choice(reply: Reply) -> dict[str, Any]:
-    """Return whom a reply takes for a person, and why, or raise UnclearReplyError for neither."""
+    """Return which turn a reply takes for a person's, and why, or raise UnclearReplyError."""
     answer = read_object(reply)
     if answer.get("person") not in PLACES:
         raise UnclearReplyError("person is neither first nor second")
@@ -112,9 +112,9 @@ def read_choice(reply: Reply) -> dict[str, Any]:
 
 
 def choices(judge: Judge, pairs: Sequence[Pair], n_at_once: int) -> list[Choice]:
-    """Return a judge's choices, after asking what its journal lacks.
+    """Return a judge's choices on the pairs, in order, after asking what its journal lacks.
 
-    A choice is None where a reply names neither turn.
+    A choice is None where no reply came, or none that names a turn.
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many questions failed.
@@ -161,13 +161,13 @@ class ToTellApart(NamedTuple):
 def pairs_of_models(
     turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]
 ) -> Iterator[ToTellApart]:
-    """Yield a model's turns, each beside the person's, and beside another of the same model.
+    """Yield each turn of a model beside the person's, and beside its first one if that differs.
 
-    Two turns of a model follow the same answer, in other samples or at other temperatures. The
+    The model's two turns follow the same answer, in other samples or at other temperatures. The
     judge does not see the models' special `tokens`.
     """
     usable = paired_turns(turns, people, tokens).filter(pl.col("left_out").is_null())
-    first: dict[tuple[str, str, str], str] = {}  # a model's text by its place
+    first: dict[tuple[str, str, str], str] = {}  # text by model, dataset and item
     for row in texts_of_pairs(usable, turns, people):
         text = neutral(row["text"], tokens, is_turn=True)
         person = neutral(row["reference_user_turn"], tokens, is_turn=True)
@@ -221,7 +221,7 @@ SLOTS = {"A": "conversation_a", "B": "conversation_b"}
 
 
 class LabelledPair(NamedTuple):
-    """The first user turns of two conversations of one name, with the simulated user's as `one`.
+    """The first user turns of the two conversations of a sample, the simulated user's as `one`.
 
     `people_take_one` tells whether people took the simulated user for the person, or is None for a
     tie.

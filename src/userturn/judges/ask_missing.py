@@ -156,7 +156,7 @@ class QuestionRunner:
 async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge the questions that its journal has no decision on, and refresh the decisions.
 
-    The session's endpoint is open. Questions are made one at a time.
+    The session's endpoint is open. Each of the `questions` is taken when it is to be asked.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.

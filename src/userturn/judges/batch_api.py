@@ -67,7 +67,7 @@ def pause(number: int) -> float:
 
 
 def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
-    """Submit the questions that journals lack in batches, and then wait for all replies.
+    """Submit, in batches, the questions that journals lack, and then wait for all replies.
 
     Batches that an earlier job left open are waited for first, and those given up are looked at
     once. Each session is about another dataset, and its endpoint need not be open. Without a round
@@ -137,7 +137,7 @@ class Batches:
         return self.session.decisions.folder
 
     def unfinished(self, n_rounds: int) -> set[str]:
-        """Return the keys of the questions to submit: undecided, and not asked so often yet."""
+        """Return the keys of the questions to submit: undecided, not yet sent `n_rounds` times."""
         keys = self.session.decisions.unfinished()
         return {key for key in keys if self._n_ended[key] < n_rounds}
 
@@ -223,9 +223,9 @@ class Batches:
         return one
 
     def collect(self) -> list[str]:
-        """Wait for the open batches, look at those given up, journal their replies.
+        """Journal the replies of open batches, after a wait, and of those given up, after one look.
 
-        Returns why the run stops, in sentences.
+        Return why the run stops, in sentences.
         """
         self.queue, problems = "", list[str]()
         for one in sorted(batches_of(self.folder), key=lambda one: one.batch is None):

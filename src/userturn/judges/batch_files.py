@@ -1,8 +1,8 @@
 """A batch on its way: the file of its questions, and notes on each step.
 
 The notes stand beside a judge's journal, so that a job finds its batch again after a kill. A batch
-is open until all its replies are in the journal or a command gives it up. Nothing else ends it, as
-the API may say one thing of a batch now and another later.
+is open until all its replies are in the journal, the API refuses it, or a command gives it up.
+Nothing else ends it, as the API may say one thing of a batch now and another later.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ class Batch:
     Attributes:
         file: id of the file.
         keys: keys of its questions. An early version noted none; they are in the file.
-        sizes: bytes of its questions.
+        sizes: bytes of each question, in their order.
         max_output: tokens that each reply may have.
         are_repairs: whether its questions are asked for the second time.
         batch: id of the batch, or None if none is noted.
@@ -71,7 +71,7 @@ class Batch:
         return self.batch or self.file
 
     def share(self, number: int) -> Spent:
-        """Return the most that the question with a number counts."""
+        """Return the count of one question, by its number, until its reply is read."""
         return largest_request(self.sizes[number], self.max_output)
 
     @property
@@ -95,7 +95,7 @@ def note_uploaded(journal: Path, one: Batch) -> None:
 
 
 def batches_of(journal: Path) -> list[Batch]:
-    """Return the batches with replies that a journal lacks, in the order of their files."""
+    """Return the batches, open or given up, of which a journal lacks replies, by file."""
     files: dict[str, dict[str, Any]] = {}
     for path in files_of_journal(journal / "batches"):
         for record in (record_of(line) for lines in read_lines(path) for line in lines.whole):
@@ -133,7 +133,7 @@ def open_batches(journal: Path) -> list[Batch]:
 
 
 def keys_collected(journal: Path, batch: str) -> set[str]:
-    """Return the keys of the questions whose replies from a batch are in a journal."""
+    """Return the keys of the questions on which a journal has a record from a batch."""
     lines = (line for path in files_of_journal(journal) for part in read_lines(path)
              for line in part.whole if batch.encode() in line)  # fmt: skip
     return {

@@ -21,7 +21,7 @@ from userturn.storage.files import read_text
 
 
 def check_judges(config: Config) -> None:
-    """Check that every judge's entry fits its kind and its use in the configuration."""
+    """Check that each judge's entry fits its kind and its use, or raise ConfigError."""
     if config["primary_judge"] not in selected(config, "judges"):
         near = near_miss(config["primary_judge"], selected(config, "judges"))
         raise ConfigError(

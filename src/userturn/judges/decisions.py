@@ -214,7 +214,7 @@ def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[R
 
 
 def open_decisions(judge: Judge, dataset: str, keys: Iterable[str]) -> Decisions:
-    """Return a journal's decisions, after adding those under former names to the journal."""
+    """Return a journal's decisions on some keys, after adding those under former names to it."""
     own = Decisions(judge.journal(dataset), keys)
     records = former_decisions(judge, dataset, own)
     if records:

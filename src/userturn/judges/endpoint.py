@@ -47,7 +47,7 @@ def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Check an endpoint's entry, without ever showing a value that could be an API key."""
+    """Check an endpoint's entry, or raise ConfigError without a value that could be an API key."""
     check_key_variable(where, entry)
     if ("base_url" in entry) == entry["serve"]:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
@@ -77,7 +77,7 @@ def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return model, settings, form of reply, and hashes of labels, prompt with rules, and schema.
+    """Return model, settings, form and draws of replies, and hashes of labels, prompt and schema.
 
     A judge that is served here also has its model's files and vLLM's settings. Address, key, price
     and speed are left out.
@@ -98,11 +98,11 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float] | None:
-    """Return the expected and the largest cost of questions with `n_tokens` besides the rubric.
+    """Return the expected and the largest cost of `n_calls` questions, or None without a price.
 
-    Expected is that each question is asked once and gets a short reply. At most, each is asked
-    twice, has twice the tokens, and gets replies as long as the settings allow. The cost is None if
-    no price is known.
+    Together they have `n_tokens` besides the rubric. Expected is that each is asked once and gets a
+    short reply. At most, each is asked twice, has twice the tokens, and gets replies as long as the
+    settings allow.
     """
     rates = entry.get("price")
     if rates is None:

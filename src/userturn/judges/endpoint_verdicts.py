@@ -87,7 +87,10 @@ def _keys(prompt: JudgePrompt, cell: CellToJudge) -> list[str | None]:
 
 
 def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
-    """Return whether a cell or part of one has a question without a final decision."""
+    """Return whether a cell or part of one has a question without a final decision.
+
+    Decisions under former names are first added to the journal.
+    """
     keys = filter(None, _keys(prompt, cell))
     return bool(open_decisions(judge, cell.dataset, keys).unfinished())
 
@@ -107,7 +110,7 @@ async def ask_about_cell(
 
 
 async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
-    """Ask a judge the missing questions, one by one or in batches as its entry says.
+    """Ask a judge the missing questions, each by itself or in batches as its entry says.
 
     Questions in a submitted batch are waited for in both cases, so that none is paid for twice.
 
@@ -132,8 +135,8 @@ def endpoint_verdicts(
     """Yield the parts of a cell with an endpoint's verdicts, asking the missing questions.
 
     Raises:
-        UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
-            ended in an error. Finished decisions are in the journal.
+        UserError: the endpoint is broken, the hard cap is reached, or too many questions about the
+            cell ended in an error or without a verdict. Finished decisions are in the journal.
     """
     endpoint: ChatEndpoint | None = None  # one for all parts, to keep its pace
     reasons: list[str | None] = []
@@ -177,7 +180,7 @@ def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) ->
 def ask_about_turns(
     judge: Judge, reply_format: ReplyFormat, turns: Sequence[UserTurn], paid_by: str
 ) -> list[Verdict]:
-    """Ask for a verdict on each turn, without a journal, or raise UserError."""
+    """Return a verdict on each turn without a journal, or raise UserError if it cannot ask."""
     endpoint = reply_format.open_endpoint(address_of(judge), judge.settings["concurrency"])
     questions = [
         ask_about_turn(draw_prompt, turn)

@@ -110,7 +110,7 @@ BRIEF = 8  # words up to which a question needs no question mark
 
 
 def is_code(turn: str) -> bool:
-    """Return whether every line of a turn is a line of code."""
+    """Return whether every line of a turn is a line of code, and none has a question mark."""
     lines = [line for line in turn.splitlines() if line.strip(" `")]
     return all(map(CODE_LINE.search, lines)) and "?" not in turn
 
@@ -118,7 +118,7 @@ def is_code(turn: str) -> bool:
 class Turn(NamedTuple):
     """The words of a user turn and of the conversation before it."""
 
-    text: str  # the turn without role tokens
+    text: str  # the turn without control tokens
     words: list[str]
     meant: list[str]  # the stems of its content words
     telling: list[str]  # those stems that are not frequent after any answer
@@ -131,7 +131,7 @@ class Turn(NamedTuple):
 def judge_by_words(
     messages: Sequence[Mapping[str, str]], answer: str, turn: str, settings: Mapping[str, Any]
 ) -> Verdict:
-    """Label one user turn by its words, with the first rule that fits.
+    """Return the verdict on one user turn by its words, from the first rule that fits.
 
     `settings` are the thresholds `restated`, `grounded` and `repeated`, and whether doubtful turns
     are `arguable`, as by rubric 2.

@@ -160,7 +160,7 @@ class LetterEndpoint(ChatEndpoint):
         return {**self.fixed, "prompt": prompts}
 
     def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
-        """Return the letters' log-probabilities as a JSON list per order, and the usage."""
+        """Return a reply with a JSON list of log-probabilities per order as its text, and usage."""
         parsed = received.parsed
         try:
             choices = sorted(parsed["choices"], key=lambda choice: choice["index"])
@@ -183,7 +183,7 @@ def probabilities(scores: Sequence[float]) -> list[float]:
 
 
 def read_scores(reply: Reply, labels: Sequence[str]) -> Content:
-    """Return the likeliest label of a reply, and the probability of each label.
+    """Return the likeliest label of a reply, a rationale, and the probability of each label.
 
     A label's probability is its mean over the two orders. In the second order, A is the last label.
 

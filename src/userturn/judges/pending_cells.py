@@ -66,7 +66,7 @@ def judge_pending_cells(
 ) -> None:
     """Fill a judge's journal for every pending cell, and write the marker.
 
-    `pending` has the identities of the cells' verdicts. `fill` asks, and returns how many cells.
+    `pending` has the identities of the cells' verdicts.
     """
     paired = zip(paths_to_user_turns, paths_to_items, strict=True)
     cells = [
@@ -80,7 +80,7 @@ def judge_pending_cells(
 
 
 def fill_by_batch(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Ask a judge the missing questions about cells in batches, and return the number of cells.
+    """Ask a judge the missing questions about cells in batches, and return how many lacked any.
 
     All cells of a dataset share its batches, so they are counted in one account.
     """
@@ -153,7 +153,7 @@ def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
 
 
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Serve a judge's model, ask the missing questions, and return the number of cells with some.
+    """Serve a judge's model, ask the missing questions, and return how many cells lacked any.
 
     If no question is missing, no model is loaded.
 

@@ -42,7 +42,7 @@ class JudgePrompt:
     system: str
     user: Template  # the user message with placeholders for `marker`, `conversation` and `turn`
     identity: str  # identity of everything except the judged texts that shapes the reply
-    others: tuple["JudgePrompt", ...] = ()  # of further draws, every second in reverse
+    others: tuple["JudgePrompt", ...] = ()  # of further draws, every second reversed
 
     @property
     def draws(self) -> tuple["JudgePrompt", ...]:
@@ -59,7 +59,7 @@ class JudgePrompt:
 
 
 def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
-    """Read the rubric and the prompt that a judge's entry names."""
+    """Return a judge's prompt, from the files that its complete entry names."""
     rubric, prompt = (read_text(settings[key]) for key in ("rubric", "prompt"))
     return judge_prompt(rubric, prompt, judge_identity(settings))
 
@@ -108,7 +108,7 @@ def _code(character: str) -> str:
 
 
 def ask_about(messages: Sequence[Message], identity: str) -> Question:
-    """Return the question that asks a judge with an identity by some messages."""
+    """Return the question of some messages to the judge that has an identity (a hash)."""
     return Question(fingerprint([identity, messages]), tuple(messages))
 
 

@@ -42,7 +42,7 @@ def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Check the entry of a scored judge."""
+    """Check the entry of a scored judge, or raise ConfigError."""
     foreign = [key for key in FOREIGN if entry.get(key)]
     if foreign or not entry["serve"]:
         key = (*foreign, "serve: false")[0]

@@ -37,7 +37,7 @@ REPAIR = (
 
 @dataclass
 class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
-    """An open connection to a judge's endpoint for chat completions."""
+    """The connection to a judge's chat completions, open within `async with`."""
 
     settings: EndpointEntry
     response_format: Mapping[str, Any] | None  # field of the request's body, or None
@@ -116,7 +116,7 @@ class Session:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Print first if the cap cannot hold, and at the end the number of unmetered replies."""
+        """Warn first if the cap cannot hold, and at the end of replies that were not metered."""
         account = self.account
         is_served = self.endpoint.settings["serve"]
         if account.cap is not None and account.price is None and not is_served:
@@ -166,7 +166,7 @@ async def decide(
     first_reason: str | None,
     keep_first: Callable[[Record], None],
 ) -> Record:
-    """Return the record of a question, which is decided, unscored after a repair, or an error.
+    """Return the record of a question, whose outcome is `ok`, `unscored` or `error`.
 
     Args:
         reply_to: function that sends a question and returns the record of the reply.

@@ -19,7 +19,7 @@ served.py: the engine of a model that somebody else serves.
 server_check.py: what a server is and can promise, found out before anything else is asked.
 server_models.py: which model a server has, by its own list.
 server_replies.py: asks a server, and reads its reply strictly, against its request.
-setup_gpus.py: what vLLM would refuse of a model on its GPUs.
+setup_gpus.py: what an engine would refuse of a model on its GPUs.
 setup_refusals.py: what an engine would refuse of a model, before a job waits.
 transformers.py: the engine `transformers`: many requests together, or one at a time.
 vllm.py: the engine `vllm`, on GPUs and on a CPU, and how it scores a text.

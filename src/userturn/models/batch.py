@@ -1,4 +1,4 @@
-"""Continue many prompts together in transformers, or one by one, and score texts in one pass.
+"""Continue many prompts in transformers, together or one by one, and score texts.
 
 Rows enter and leave a batch while others are written.
 """
@@ -69,7 +69,7 @@ class Waiting:
                 self.refused.append((request, refusal(error)))
 
     def take(self, rows: Sequence[Writing], cache: RowCache) -> list[Writing]:
-        """Return the requests that may now enter the batch beside its rows."""
+        """Take out and return the rows that may now enter the batch beside those in it."""
         batch: list[Writing] = []
         self._top_up()
         if len(rows) > FULL * self.bounds.n_rows:
@@ -154,10 +154,10 @@ def write_together(
     requests: Iterable[Request],
     bounds: Bounds,
 ) -> Iterator[Finished | None]:
-    """Yield requests as they finish, and None after each step, with some thousands read ahead.
+    """Yield each request with its completion as it finishes, and None after each step.
 
     All layers of the model must attend to tokens. `of_one_token` has the keys and values of one
-    token by layer. Only requests with stop texts are decoded.
+    token by layer. Only requests with stop texts are decoded. Some thousands are read ahead.
     """
     waiting, cache, rows = Waiting(requests, bounds), RowCache(of_one_token), list[Writing]()
     while True:
@@ -186,7 +186,7 @@ def _continued(model: Any, ids: Sequence[int], past: Any) -> Any:
 def write_one_by_one(
     model: Any, decode: Decode, requests: Iterable[Request], max_model_len: int
 ) -> Iterator[Finished | None]:
-    """Yield each request as it finishes, and None after each step, for any kind of layer."""
+    """Yield as `write_together` does, one request after another, for any kind of layer."""
     for request in requests:
         try:
             row, done = begin(request, max_model_len), None

@@ -31,7 +31,7 @@ BY_MESSAGES = Dialect(takes_ids=False, returns_ids=False, samples_fully=False)
 
 @dataclass
 class ChatCompletions(CompletionEndpoint):
-    """An open connection to a chat API of a server that has a model."""
+    """The connection to a chat API that has a model, open within `async with`."""
 
     path: ClassVar[str] = "chat/completions"
 

@@ -58,7 +58,7 @@ class ServerReply(NamedTuple):
         model: the server's name of the model, or None.
         choice: the reply's only choice, empty if it cannot be read.
         usage: the server's count of tokens.
-        raw: the beginning of a reply that cannot be read.
+        raw: the beginning of a reply that cannot be read, or why it may not be.
     """
 
     model: str | None
@@ -69,7 +69,7 @@ class ServerReply(NamedTuple):
 
 @dataclass
 class CompletionEndpoint(Endpoint[Fields, ServerReply]):
-    """An open connection to a server's completions, where a request is the fields of its body."""
+    """The connection to a server's completions, where a request is the fields of its body."""
 
     path: ClassVar[str] = "completions"
     largest_body: ClassVar[int] = 64 * LARGEST_BODY  # scores take about 100 bytes a token

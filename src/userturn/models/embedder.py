@@ -15,7 +15,7 @@ from userturn.models.fetch import model_folder
 from userturn.models.whole_model import NOT_UNDERSTOOD
 from userturn.storage.files import read_json
 
-MOST_READ = 512  # of a text; the rest is not read
+MOST_READ = 512  # tokens of a text; the rest is not read
 AT_ONCE = 64  # texts
 AVERAGING = ("Pooling", "Normalize")  # steps after the encoder, as sentence-transformers names them
 EXPECTED = (
@@ -28,7 +28,8 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
     """Return a vector of length 1 for each text, as rows.
 
     Raises:
-        UserError: transformers cannot load the whole model with its tokenizer, or there is none.
+        UserError: transformers cannot load the whole model with its tokenizer, there is none, or it
+            is no encoder whose states are just averaged.
     """
     tokenizer, model = _loaded(model_folder(source, revision))
     most = min(MOST_READ, tokenizer.model_max_length)

@@ -137,15 +137,17 @@ class Setup:
     Attributes:
         what: name of the model in a sentence, such as `model 'mine'`.
         engine: vllm or transformers, or None for a server that somebody else runs.
-        max_model_len: the largest number of tokens in a text, no more than the model's own, or
-            None for the model's own.
+        folder: the folder with its config.json.
+        max_model_len: the largest number of tokens in a text, by entry or default, or None for the
+            model's own.
         is_length_asked: whether the model's entry sets `max_model_len`, not a default.
         writes: the largest number of tokens of each kind of text that it is to write.
-        gpus: number of GPUs for one copy of the model, 0 for a CPU.
+        gpus: number of GPUs for one copy of the model, on all `nodes`, 0 for a CPU.
         gpu_model: the cluster's name of the card, if an entry names it.
         dtype: number type of its unquantised weights.
         is_exact: whether equal requests must give equal texts.
         trusts: whether code from its repository may run.
+        options: vLLM's settings by name.
         prompt_tokens: number of tokens of the shortest known prompt.
         has_weights: whether the weights must be in the folder.
     """

@@ -27,8 +27,8 @@ EXPECTED = (
     "expected a hub id such as Qwen/Qwen3.5-0.8B, a model folder such as ./models/mine or a .gguf "
     "file, written with forward slashes: correct the name"
 )
-# Second copies of the weights in some repositories, which are never read.
 WEIGHTS = ["*.safetensors", "*.bin", "*.pt"]
+# Second copies of the weights in some repositories, which are never read.
 NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
 
@@ -84,6 +84,8 @@ def source_identity(
     source: str, revision: str | None, alias_of: Callable[[str, Path], str] | None = None
 ) -> str:
     """Return the identity of a model's files: `id@revision`, or a hash of local content.
+
+    That of a LoRA adapter in a folder ends in `on` and the identity of its base.
 
     `alias_of` takes a folder's identity by its bytes, and the folder, and returns the identity by
     which the study knows it.
@@ -236,7 +238,7 @@ def check_model_folder(folder: Path) -> None:
 
 
 def resolved_revision(source: str, revision: str, with_weights: bool = True) -> str | None:
-    """Return the commit of a hub source by its snapshot's name, or None for a local source."""
+    """Return the commit of a hub source, whose files are fetched, or None for a local source."""
     if local_path(source) is not None:
         return None
     folder = source_folder(source, revision, with_weights)

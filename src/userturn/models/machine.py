@@ -40,8 +40,8 @@ CPU_SHARE = 0.25  # of the speed of one large product of matrices
 class Machine:
     """The machine that runs a model."""
 
-    gpus: tuple[tuple[str, int], ...]
-    memory: int
+    gpus: tuple[tuple[str, int], ...]  # name and bytes of memory of each
+    memory: int  # bytes that this process may use
 
     @cached_property
     def flops(self) -> float:
@@ -162,7 +162,7 @@ def seconds_to_write(setup: Setup, machine: Machine, n_read: float, n_written: f
 def seconds_on_gpus(
     size: float, n_active: float, n_read: float, n_written: float, n_gpus: int
 ) -> float:
-    """Return about how many seconds a model on GPUs takes to read and write tokens, as assumed.
+    """Return about how many seconds a model on GPUs takes to start, read and write, as assumed.
 
     Args:
         size: bytes of its weights, which each step of a batch reads.

@@ -79,7 +79,7 @@ def harmless_changes(then: Files, now: Files) -> Iterator[str]:
 
 
 def differing(then: Files, now: Files) -> Iterator[tuple[str, str]]:
-    """Yield the earlier and present name and short form of each changed file that matters."""
+    """Yield `name form` (a short hash), earlier and present, of each changed file that matters."""
     for name in sorted(then.keys() | now.keys()):
         before, after = then.get(name, {}).get("form"), now.get(name, {}).get("form")
         if before != after:
@@ -157,7 +157,7 @@ def _hashed_once(file: Path) -> str:
 
 
 def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the described and the present short hash of a file that differs, or None."""
+    """Return name and short hash of one file that differs, as described and now, or None."""
     digests = weights_sha256(source)
     for name, digest in sorted(described.items()):
         if digests.get(name) != digest:

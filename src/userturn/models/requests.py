@@ -158,7 +158,7 @@ SEED_BITS = 63
 
 @lru_cache(maxsize=65_536)  # the same items and samples occur in every cell
 def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
-    """Return the seed of one request, a hash of its names, so that requests share none by design.
+    """Return the seed of a request: 63 bits of a hash of the study's seed and the request's names.
 
     It does not depend on model, temperature or perturbation, so that contrasts over these are
     drawn with common random numbers.

@@ -42,7 +42,7 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
     """Return the model name, versions and limits that a server reports.
 
     Raises:
-        UserError: the server does not list the model that is to be asked.
+        UserError: the server lists models, and not the one that is to be asked.
     """
     listed = await endpoint.told(f"{endpoint.url}/models")
     models = listed.get("data") if isinstance(listed, dict) else None
@@ -96,6 +96,7 @@ class ServerCheck:
 
     Attributes:
         account: the model name, versions and limits that it reports.
+        dialect: the best way to ask it.
         keeps_seeds: whether equal seeds give equal samples, and other seeds other samples.
         keeps_top_k: whether `top_k` of 1 is greedy at temperature 1.
         greedy: its greedy completions of the prompts of the fingerprint.

@@ -31,7 +31,7 @@ class ServerModel(NamedTuple):
 
 
 def model_of_server(url: str, name: str | None) -> ServerModel:
-    """Return the model of a server with a name, else its only model, or raise UserError."""
+    """Return a server's model `name`, or its only one if that is None, or raise UserError."""
     check_address("the server's address", url)
     listed = _listed(f"{url.rstrip('/')}/models")
     ids = [str(one["id"]) for one in listed]

@@ -1,6 +1,6 @@
-"""Reasons why vLLM would refuse a model on its GPUs: parts that do not divide, too little memory.
+"""Reasons why an engine would refuse a model on its GPUs: undivided parts, too little memory.
 
-Each rule was read from the source of vLLM 0.32. No GPU has confirmed one.
+Each rule on vLLM was read from the source of vLLM 0.32. No GPU has confirmed one.
 """
 
 import json
@@ -76,7 +76,7 @@ SIZE = re.compile(r"(\d+)_?gb?(?![a-z0-9])")
 
 
 def memory_of(gpu_model: str | None) -> int:
-    """Return the GB of the largest card that a name fits, or of the largest card of all."""
+    """Return the GB in a card's name, else of the largest card that it fits, else of any card."""
     sizes = SIZE.findall((gpu_model or "").lower())
     if sizes:
         return int(sizes[-1])

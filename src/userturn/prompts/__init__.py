@@ -12,6 +12,6 @@ reasoning.py: whether an answer's prompt opens reasoning, and where the answer b
 render.py: renders conversations, and checks that the template leaves messages unchanged.
 template_checks.py: checks a template, a tokenizer and each format before a study uses them.
 template_text.py: the text of a chat template: its normal form, and which settings it reads.
-tokenize.py: encodes text so that no message can contain a control token; these by their form.
+tokenize.py: encodes text so that no message can contain a control token; the forms of such tokens.
 turn_ends.py: the tokens and texts that end a turn.
 """

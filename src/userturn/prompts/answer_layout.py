@@ -51,7 +51,7 @@ class AnswerLayout:
         wrappers: pairs of texts around an answer, of which the first that fits counts. An end
             without a beginning is removed from every answer.
         thinking: pairs of texts around reasoning.
-        control_tokens: texts of the control tokens, which no answer may contain.
+        control_tokens: ids of the control tokens by text, which no answer may contain, or None.
         has_special_opening: whether special tokens stand between generation prompt and answer.
         reasons_first: whether the generation prompt begins reasoning that the first wrapper ends.
         required: plain text that every answer must begin with. It is a line break if the generation
@@ -71,7 +71,7 @@ class AnswerLayout:
     names_cut_reasoning: bool = False
 
     def shown(self, text: str, reasoning: str | None) -> ShownAnswer:
-        """Return an answer as the model is shown it."""
+        """Return an answer as the model is shown it: its reasoning only if history keeps that."""
         return ShownAnswer(text, reasoning if self.keeps_reasoning else None)
 
     @property
@@ -146,8 +146,8 @@ class AroundReasoning(NamedTuple):
     def pair(self, prompt: str) -> tuple[str, str]:
         """Return the texts that begin and end reasoning after the prompt for an answer.
 
-        The first is what the model writes before its reasoning. If the prompt contains all of it,
-        the first is the prompt's last line. The second includes any text that begins the answer.
+        The first is what the model writes before its reasoning, or the last line of `before` if the
+        prompt has all of that. The second includes any text that begins the answer.
         """
         written = self.before[len(shared_beginning(prompt, self.before)) :].strip()
         return written or self.before.strip().rpartition("\n")[2], self.behind.strip()
@@ -215,7 +215,7 @@ def _wrappers(
 
 
 def _around_answer(template: Renderer) -> tuple[str, str, str]:
-    """Return the generation prompt, and the texts before and behind an answer in history."""
+    """Return the generation prompt, and the texts around an answer in history, "" if refused."""
     try:
         prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
         _, before, behind, _ = template.literals([*EXAMPLE, user(NEXT_USER_MESSAGES[0])])

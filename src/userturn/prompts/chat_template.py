@@ -46,7 +46,6 @@ class Template(HeaderRenderer):
     """A chat template with the model entry's choices.
 
     Attributes:
-        user_header: replaces the text that the probe prompt ends in.
         stop: additional stops of the user turn: tokens or texts.
         end_of_sequence: end tokens that the model's generation config names.
     """
@@ -63,9 +62,9 @@ class Template(HeaderRenderer):
     ) -> Prompt:
         """Return the prompt that ends in the model's own user header, after its answer.
 
-        Without messages it is the header alone. Where the answer is None, `missing_answer` gives
-        the assistant's turn. Reasoning is shown before the answer if the template writes it into
-        history.
+        Without messages it is what the template writes before a first user message. Where the
+        answer is None, `missing_answer` gives the assistant's turn. Reasoning is shown before the
+        answer if the template writes it into history.
 
         Raises:
             TemplateError: no prompt can be proven for this conversation.
@@ -199,6 +198,7 @@ class RolePlayTemplate(Template):
     """A chat template that asks for a user turn in role-play, as the model's own answer.
 
     Attributes:
+        instruction: what the model is told first.
         roles: `swapped` or `quoted`.
     """
 
@@ -215,12 +215,12 @@ class RolePlayTemplate(Template):
         played = conversation(self.instruction, self.roles, messages, answer)
         return self.split(played, add_generation_prompt=True)
 
-    # A played turn begins and ends as an answer does, of which the template writes the whole
-    # beginning. Without an answer, there is an empty message of the other side.
+    # A played turn begins and ends as an answer does, and the prompt has its whole beginning.
+    # Without an answer, there is an empty message of the other side.
 
     @cached_property
     def user_header_text(self) -> str:
-        """The text that begins an answer."""
+        """The template's text between the last message and the played turn."""
         return self.probe_parts(EXAMPLE[:1], EXAMPLE[1]["content"])[0][-1]
 
     @property

@@ -1,9 +1,8 @@
 """How a chat template is given a conversation's system message and reasoning.
 
 Some templates write a system prompt of their own, which can be left out. Vendors name reasoning
-differently, and most leave it out of history once the user has spoken again. So it is tried: with
-each word of the template that names reasoning, as a key of the message and as a part of its
-content.
+differently, and most leave it out of history once the user has spoken again. So each word of the
+template that names reasoning is tried, as a key of the message and as a part of its content.
 """
 
 import re
@@ -90,7 +89,7 @@ class OwnSystem(NamedTuple):
 def own_system(renderer: "Renderer") -> OwnSystem:
     """Return the template's text before a first user message, without the user header.
 
-    A system turn without words, as some templates always write one, is no system prompt.
+    A system turn without words, which some templates always write, belongs to the opening.
 
     Raises:
         TemplateError: nothing says where the system prompt ends and the user header begins.
@@ -187,7 +186,10 @@ class ReasoningKey(NamedTuple):
 def message_for_template(
     message: Message, in_parts: bool, key: ReasoningKey | None
 ) -> dict[str, Any]:
-    """Return a message as a chat template is given it, without reasoning that it does not read."""
+    """Return a message as a chat template is given it, with its reasoning, if any, at `key`.
+
+    `in_parts` says whether its content is a list of parts.
+    """
     text = message["content"]
     prepared: dict[str, Any] = {"role": message["role"], "content": text}
     if in_parts:

@@ -48,7 +48,7 @@ class HeaderRenderer(Renderer):
     last line break.
 
     Attributes:
-        user_header: replaces the text that the probe prompt ends in.
+        user_header: the entry's own header (`choose_header`), or None for the template's.
         is_bare: whether `user_header` is the name of the role.
         record: the model's description in its study, whose header and ends are kept. If it is
             empty, this version derives them.
@@ -64,11 +64,11 @@ class HeaderRenderer(Renderer):
     def user_header_text(self) -> str:
         """The text that the model is shown between an answer and the user's turn.
 
-        It is the longest part of the chosen header whose token ids begin those of every real
+        It is the longest beginning of the chosen header whose token ids begin those of every real
         conversation.
 
         Raises:
-            TemplateError: no part of the header has such token ids.
+            TemplateError: no header can be derived, or no beginning of it has such token ids.
         """
         if self.record:
             return str(self.record["user_header"])
@@ -95,9 +95,9 @@ class HeaderRenderer(Renderer):
 
     @cached_property
     def header_extent(self) -> str:
-        """How much of the vendor's header is shown: `complete`, `bare`, or what all messages share.
+        """How much of the vendor's header is shown: `complete`, `bare`, or what is `shared` by all.
 
-        Where the entry has a header of its own, `the entry's`.
+        It is `the entry's` where the entry has a header of its own.
         """
         if self.record:
             return header_of(self.record)
@@ -117,7 +117,7 @@ class HeaderRenderer(Renderer):
         return self.user_header is not None and not self._is_derivable
 
     def probe_after(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
-        """Return the probe prompt's texts and contents after a conversation, answered or not."""
+        """Return the probe prompt's texts and contents after a history, or raise TemplateError."""
         literals, contents = self._header_texts(history)
         header = literals[-1].removesuffix(self._left)
         if header == literals[-1] and self._left:
@@ -219,7 +219,7 @@ class HeaderRenderer(Renderer):
 def _check_names_the_user(literals: Sequence[str], after_answer: str) -> None:
     """Refuse a header that is blank, the same as before an answer, or the answer's own end.
 
-    The literals are those around a question, an answer and a next user message. `after_answer` is
+    The literals are those around a history and a next user message. `after_answer` is
     the template's text behind an answer that nothing follows.
     """
     derived = literals[-2]
@@ -240,7 +240,9 @@ def _check_names_the_user(literals: Sequence[str], after_answer: str) -> None:
 
 
 def choose_header(derived: str, chosen: str | None, encoder: Encoder) -> str:
-    """Return the text between answer and user turn: derived, or the model entry's override.
+    """Return the text between answer and user turn: derived, or the entry's override `chosen`.
+
+    An override that is a part of the derived text ends it. Another one replaces all of it.
 
     Raises:
         TemplateError: the override does not fit the derived text.

@@ -83,7 +83,8 @@ def load_template(
             earlier versions. If there is a record, it decides instead.
 
     Raises:
-        TemplateError: the folder has no tokenizer or no chat template.
+        TemplateError: the folder has no tokenizer, no chat template or no end tokens that can be
+            used, or the entry wants a bare header that the template does not have.
     """
     if (folder / "tekken.json").is_file() and not (folder / "tokenizer.json").is_file():
         raise TemplateError(
@@ -195,7 +196,7 @@ DIGITS_APART = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exao
 
 
 def note_pre_tokenizer(gguf: Path, folder: Path) -> None:
-    """Write the name of a GGUF file's pre-tokenizer beside its converted model, once.
+    """Write the name of a GGUF file's pre-tokenizer, if any, beside its converted model, once.
 
     Raises:
         UserError: the name of the pre-tokenizer is unknown.

@@ -64,8 +64,9 @@ class Operator:
     Attributes:
         needs_donor: whether its context must have another item's answer.
         needs_reference: whether its context must have the dataset's answer, not the model's own.
-        shows_answer: whether the probe then depends on the item's own answer.
-        shows_messages: whether the probe then depends on the item's messages.
+        shows_answer: whether the perturbed probe depends on the model's own answer to the item.
+        shows_messages: whether the perturbed probe depends on the item's messages.
+        parameters: the JSON Schema of each parameter, by its name.
     """
 
     apply: Callable[..., Context]
@@ -76,7 +77,7 @@ class Operator:
     parameters: Mapping[str, Mapping[str, Any]]
 
 
-# Operators that leave no answer to react to: the baseline of a rate.
+# Operators that show no answer to the item's question: the baseline of a rate.
 CONTROLS = ("shuffled_answer", "no_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
 # Reasons why a probe is missing. The first is no failure, because the dataset just has no answer
@@ -211,7 +212,7 @@ def answer_for_readers(before: Context, after: Context) -> str | None:
     """Return the answer that judges and annotators see before a user turn.
 
     It is the answer that the model was shown, empty if the conversation had none. If the model was
-    shown no conversation at all, readers see the item's own answer.
+    shown no conversation at all, readers see the item's own answer, or None if it has none.
     """
     if after.answer is None and after.messages:
         return ""
@@ -255,7 +256,7 @@ def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def check_perturbations(config: Config) -> None:
-    """Check each perturbation's operator and parameters, or raise ConfigError."""
+    """Check operator, parameters and file of each selected perturbation, or raise ConfigError."""
     for name, settings in selected(config, "perturbations").items():
         where = f"perturbations.{name}"
         check_values(settings, perturbation_schema(where, settings), ("perturbations", name))

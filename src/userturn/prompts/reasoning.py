@@ -15,7 +15,8 @@ ON, OFF, CHOICE, NONE = "on", "off", "the model chooses", "none"
 def thinking_state(template: Template) -> str:
     """Return `on`, `off`, `the model chooses`, or `none` for a template without reasoning.
 
-    It is on where the prompt for an answer opens reasoning, and off where it closes it again.
+    It is on where the prompt for an answer opens reasoning, and off where it closes it again, or
+    where the template has a switch for reasoning and no text around it.
     """
     prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
     source = str(template.tokenizer.chat_template)

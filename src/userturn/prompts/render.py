@@ -124,7 +124,7 @@ class Renderer:
 
     @property
     def left_out_system_prompt(self) -> str:
-        """The template's own system prompt, if it is left out."""
+        """The template's own system prompt if it is left out, else ""."""
         return self._own_system.prompt if self.system == "" else ""
 
     @cached_property
@@ -162,7 +162,7 @@ class Renderer:
         template text, since templates may treat them specially.
 
         Raises:
-            TemplateError: the template refuses the conversation, or hides or repeats a message.
+            TemplateError: the template refuses the conversation, or hides, moves or repeats some.
         """
         shape = tuple(
             (m["role"], has_reasoning(m), None if m["content"].strip() else m["content"])

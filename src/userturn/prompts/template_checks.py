@@ -133,15 +133,15 @@ SHOWN = 60  # characters of a text that a sentence quotes
 class Other(NamedTuple):
     """Another way of writing the prompts of the same model, from which a format must differ."""
 
-    name: str
+    name: str  # in a sentence
     template: Template
-    levers: Collection[str]
+    levers: Collection[str]  # keys of a format in which the two differ
 
 
 def prove_format(template: Template, others: Sequence[Other]) -> str:
-    """Return the sentence on how the prompts of a format differ from others'.
+    """Return the sentence on how the prompts of a format differ from those of `others`.
 
-    These are the default, the format without each of its levers, and the model's other formats.
+    `generation.describe_model.other_formats` says which others these are.
 
     Raises:
         TemplateError: a lever changes no prompt, or the system prompt holds control tokens.

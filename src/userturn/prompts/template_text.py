@@ -51,7 +51,7 @@ def normal_template(text: str) -> str:
 
 
 def remove_comments(text: str) -> str:
-    """Return a chat template with empty comments, to search it for tokens."""
+    """Return a chat template with its remarks emptied, to search it for tokens."""
     empty = REMARK.sub(r"{#\g<before>\g<behind>#}", text)
     return empty if normal_template(empty) == normal_template(text) else text
 
@@ -63,7 +63,10 @@ OPTIONS = "template_options"
 
 
 def settings_read(template: str, has_code: bool) -> list[str] | None:
-    """Return the settings that a template and its folder's code read, or None if unknown."""
+    """Return the variables that a template reads, sorted, or None if it cannot be parsed.
+
+    They have `today` if it reads the date, and `trust_remote_code` if the folder has code.
+    """
     from jinja2 import Environment, TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
 
@@ -86,7 +89,7 @@ def has_own_code(folder: Path) -> bool:
 
 
 def settings_read_in(folder: Path, own: str | None = None) -> list[str] | None:
-    """Return the settings that a model's template reads, without loading its tokenizer.
+    """Return `settings_read` of a model folder's template, or None if none can be read.
 
     `own` is the path of the template that its entry has in place of the folder's, if any.
     """
@@ -99,7 +102,10 @@ def settings_read_in(folder: Path, own: str | None = None) -> list[str] | None:
 
 
 def effective(settings: Mapping[str, Any], read: Collection[str] | None) -> dict[str, Any]:
-    """Return a model's settings that its template reads, or all settings if `read` is None."""
+    """Return a model's settings without those that its template and code do not read.
+
+    `read` has the names of those that it reads. If it is None, all settings stay.
+    """
     if read is None:
         return dict(settings)
     needless = {CODE, TODAY, THINKING} - set(read)

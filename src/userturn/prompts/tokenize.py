@@ -141,7 +141,7 @@ class Encoder:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def encode_apart(self, literals: Sequence[str], contents: Sequence[str]) -> list[int]:
-        """Return the token ids of a conversation, with no content read as a control token."""
+        """Return the token ids, with no content read as a control token, or raise TemplateError."""
         copy, names = self._copy
         hidden = [self._pattern.sub(lambda m: names[m.group()], part) for part in literals]
         text = interleave(hidden, contents)

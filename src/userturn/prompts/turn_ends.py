@@ -54,7 +54,7 @@ def user_turn_stops(
     """Return the tokens that end a user turn.
 
     These are the answer's ends, what the template writes after a user message, how it begins
-    the other roles' messages, and the model entry's own.
+    messages, the known ends of a document, and the model entry's own.
     """
     stops: set[int | None] = {*end_token_ids, *turn_ends(renderer)}
     of_user = _controls_after(renderer, [*EXAMPLE, NEXT_USER], -2)
