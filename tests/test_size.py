@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_494, 34_830),
+    "src": (62_552, 34_830),
     "tests": (57_580, 32_824),
     "scripts": (25, 18),
     "rules": (258, 0),
