@@ -50,3 +50,4 @@ def test_a_text_names_labels_as_words_of_its_sentence() -> None:
 def test_paragraphs_and_items_of_a_list_are_a_line_each() -> None:
     text = "Decide by what\nis there.\n- One that\ngoes on.\n- Two."
     assert one_line_each(text) == "Decide by what is there.\n- One that goes on.\n- Two."
+    assert one_line_each("One\nparagraph.\n\nAnother\none.") == "One paragraph.\n\nAnother one."

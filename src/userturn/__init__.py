@@ -2,10 +2,10 @@
 
 __main__.py: the program `userturn`.
 api.py: a finished study in a notebook.
-errors.py: errors whose message tells the user what to do, full disks, and errors that stay.
+errors.py: errors whose message says what to do, full disks, and errors that a retry would meet.
 logs.py: where output goes: all of it to a log file, progress and errors to the terminal too.
 processes.py: signals as requests to stop, a time limit, and a guard that lets no connection out.
-wording.py: numbers, kinds of values and unseen characters in words.
+wording.py: numbers, kinds of values, labels and unseen characters in words.
 """
 
 from typing import TYPE_CHECKING

@@ -29,7 +29,7 @@ class FinishedStudy:
 
     @property
     def rates(self) -> pl.DataFrame:
-        """The rate of genuine follow-ups of each cell, model and dataset, with its interval."""
+        """The share of each label by each judge, of cells, models and families, with intervals."""
         return self.table("rates")
 
     @property

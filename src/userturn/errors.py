@@ -1,4 +1,4 @@
-"""Errors that the user can fix: the message says how; full disks; and errors that stay.
+"""Errors whose message says what to do, full disks, and errors that a retry would meet again.
 
 Snakemake retries a job without knowing why it failed. If every attempt would fail, the reason is
 noted until the next run. Then a job that finds a note ends at once, and the driver asks no GPU for
@@ -121,12 +121,12 @@ def how_to_install(package: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
+    """Return the folder of converted models, hashes and logs: $USERTURN_CACHE, else in ~/.cache."""
     return _cache("USERTURN_CACHE", "userturn")
 
 
 def hub_cache() -> Path:
-    """Return the folder that downloaded models are in: $HF_HOME, else the user's cache folder."""
+    """Return the folder of what the hub's client downloads: $HF_HOME, else in ~/.cache."""
     return _cache("HF_HOME", "huggingface")
 
 

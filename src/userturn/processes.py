@@ -125,7 +125,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def forbid_network() -> None:
-    """Refuse all network connections for the rest of this process."""
+    """Refuse all network connections that Python makes, for the rest of this process."""
     if not _is_installed:
         sys.addaudithook(_refuse)
         _is_installed.append(True)
@@ -134,7 +134,7 @@ def forbid_network() -> None:
 
 @contextmanager
 def block_network() -> Iterator[None]:
-    """Refuse all network connections within a block."""
+    """Refuse all network connections that Python makes within a block."""
     forbid_network()
     try:
         yield

@@ -1,4 +1,4 @@
-"""In words: numbers with their nouns, kinds of values, and characters that a reader cannot see."""
+"""In words: numbers, kinds of values, labels, and characters that a reader cannot see."""
 
 import re
 from collections.abc import Iterable
@@ -44,26 +44,29 @@ def number_of(n: int, noun: str) -> str:
 
 
 def show_codes(text: str) -> str:
-    """Return a text for a page, with characters that a reader cannot see as ⟦U+XXXX⟧."""
+    """Return a text for a page, in which characters that show nothing are codes: ⟦U+XXXX⟧.
+
+    Joiners, which emoji need, stay.
+    """
     return _SHOWN.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
 def show_unseen(text: str) -> str:
-    r"""Return a text for a terminal, with characters that a reader cannot see as \uXXXX.
+    r"""Return a text for a terminal, in which characters that show nothing are codes: \uXXXX.
 
-    So no text of a dataset, model or file name moves the cursor or changes colours.
+    Joiners stay. So no text of a dataset, model or file name moves the cursor or changes colours.
     """
     return _SHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def label_name(label: str) -> str:
-    """Return the name by which people read a label; without one, its words: "Off topic"."""
+    """Return a label's name in `LABELS`, or "Off topic" for a label `off_topic` without one."""
     words = label.replace("_", " ")
     return LABELS.get(label, words[:1].upper() + words[1:])
 
 
 def name_labels(text: str, labels: Iterable[str]) -> str:
-    """Return a text with the names of labels instead of the labels, as words of a sentence."""
+    """Return a text in which each label is replaced by its name, with a small first letter."""
     for label in labels:
         name = label_name(label)
         text = re.sub(rf"\b{re.escape(label)}\b", name[:1].lower() + name[1:], text)
@@ -71,8 +74,11 @@ def name_labels(text: str, labels: Iterable[str]) -> str:
 
 
 def one_line_each(text: str) -> str:
-    """Return a text with each of its paragraphs, and each item of a list, in one line."""
-    return re.sub(r"\n(?![-\n])", " ", text)
+    """Return a text with each of its paragraphs, and each item of a list, in one line.
+
+    Blank lines between paragraphs stay.
+    """
+    return re.sub(r"(?<!\n)\n(?![-\n])", " ", text)
 
 
 def kind_of(value: Any) -> str:

@@ -1,11 +1,11 @@
 """Check a finished study from its folder alone.
 
 Checks take `files`, the files of a results folder; `required`, the artifacts that the study's
-configuration asks for, with identities; `broken`, those already found missing or altered, which
-are not compared; `pair`, a model and dataset; `of`, a table that requests fill.
+configuration asks for, with identities; `broken`, those missing, altered, left out of this copy or
+outdated, which are not compared; `pair`, a model and dataset; `of`, a table that requests fill.
 
 check_files.py: does every file exist, unchanged, made from the present inputs, without a secret?
-check_journals.py: does every journal begin with what jobs recorded of it, and end there?
+check_journals.py: is every journal what jobs recorded of it, and are accounts and aliases sound?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
 check_records.py: do records and markers of jobs say what was planned and done?
@@ -15,7 +15,7 @@ check_rounds.py: are turns and pairs for people those that samples give, shown a
 check_rows.py: does every answer, user turn and score match its plan and its journal?
 check_settings.py: does a study have what its configuration asks for, inside of it?
 check_sources.py: do datasets, local models and trainings follow from their sources?
-check_verdicts.py: does every verdict, grade and count match its source?
+check_verdicts.py: does every verdict and grade match its source?
 findings.py: one finding: artifact, expected, found, and how to fix it; how two tables differ.
 pair.py: everything that a study has for one model and dataset, read once.
 rerun_requests.py: runs requests of a finished study again, and asks judges again.

@@ -25,7 +25,7 @@ FIX = "restore the file from a copy, or remove it: the next run of the study wri
 
 
 def check_journals(files: Files) -> Iterator[Finding]:
-    """Yield journals that do not begin with what a job recorded, or that continue after it."""
+    """Yield journals that differ from what jobs recorded of them, and damaged accounts of costs."""
     if not files.has_journals:
         return  # which the checklist says
     for maker, record in files.readable:
@@ -88,7 +88,7 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
 
 
 def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
-    """Yield aliases of a study that contradict its configuration or descriptions of models."""
+    """Yield a finding if the aliases are missing, or contradict configuration or descriptions."""
     path = files.at(PATH)
     if not path.is_file():
         if _are_missing(files):

@@ -57,7 +57,7 @@ class NotedTokenizer:
 
 
 def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
-    """Yield the first user turn of a table that was written after a wrong answer."""
+    """Yield a finding on the first user turn whose probe did not show the right answer."""
     try:
         wrong = _wrong_probe(pair, of)
     except BrokenError:

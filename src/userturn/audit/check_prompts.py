@@ -54,7 +54,7 @@ UNNOTED = ["ask", "asked_as"]  # of scores: earlier versions have none
 def check_prompts(results: Path) -> Iterator[Item]:
     """Render all prompts of a study and decode all its texts again.
 
-    Each description of a model and each plan gets a status.
+    Each description of a model gets a status, and each plan that was compared.
 
     Raises:
         UserError: the folder has no record.

@@ -32,7 +32,10 @@ IN_PATHS = {
 def check_records(
     files: Files, required: Identities, labels: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Finding]:
-    """Yield records that belong to another job, other settings or other people's files."""
+    """Yield records that belong to another job, other settings or other files of labels.
+
+    `labels` has the sha256 of each file of people's labels, by round and path.
+    """
     for path, record in files.readable:
         output = min(record["outputs"], key=lambda name: (name not in required, name))
         rule, *names = PurePosixPath(path).relative_to(PROVENANCE).with_suffix("").parts
@@ -61,7 +64,7 @@ def check_records(
 
 
 def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
-    """Yield inputs of this version's tables that the tables' records do not name."""
+    """Yield each of this version's tables that has an input which its record does not name."""
     for rule in study.tables.rules:
         record = files.records.get(f"results/provenance/{rule}.json")
         if record is None or record["identity"] != identity_of(study, rule):

@@ -1,7 +1,8 @@
 """Does every job that needs no model make the same again from its recorded inputs?
 
 Each job runs in a scratch folder, on the study's own files, by the function that the table of jobs
-names. An output that another version, library or font explains is no finding: it is not compared.
+names. A difference that another version, library or font explains is no finding: the output is
+not compared.
 """
 
 import json
@@ -71,7 +72,7 @@ class Replay(NamedTuple):
 
 
 def replayable(files: Files, of_tables: bool) -> list[str]:
-    """Return the record paths of jobs to run again: those of tables and pages, or all others."""
+    """Return the record paths of jobs to run again: tables, figures and report, or all others."""
     rules = {rule for rule in CHECKS if (rule in OF_TABLES) == of_tables}
     return [path for path, record in files.readable if record["rule"] in rules]
 
@@ -79,7 +80,7 @@ def replayable(files: Files, of_tables: bool) -> list[str]:
 def check_replay(
     study: Remaking, required: frozenset[str], broken: frozenset[str], jobs: Iterable[str]
 ) -> list[Item]:
-    """Run jobs again, and return findings and the status of every output."""
+    """Run jobs, named by their records' paths, again; return findings and statuses of outputs."""
     files = study.files
     fetching = [*_fetching(files, broken)]
     unsound = broken | {finding.artifact for finding in fetching}

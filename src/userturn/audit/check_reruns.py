@@ -1,4 +1,4 @@
-"""Do random rows give the same result when they are run again, if the study claims so?"""
+"""Do random rows give the same result when they are run again?"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -147,7 +147,7 @@ class Samples(NamedTuple):
 
 
 def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
-    """Run as many requests to the engine and the judges again as `samples` says."""
+    """Ask engine and judges again as often as `samples` says, and yield findings and notes."""
     if samples.nonce:  # which also draws the answers that were graded again
         text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same again"
         yield Note("samples", "results", text)

@@ -1,6 +1,6 @@
 """Are the turns of a round for people those that its samples give, shown as the models wrote them?
 
-A round stays as it was drawn, so it is compared only if its samples and turns still exist.
+A round stays as it was drawn, so it is compared only while its samples and turns are unchanged.
 """
 
 import re
@@ -97,7 +97,7 @@ def _redraw(
     wrong_key: Callable[[Sequence[str]], Wrong | None],
     wrong_items: Callable[[Sequence[str]], Wrong | None],
 ) -> Iterator[Item]:
-    """Draw a round again if its inputs still exist, and yield what differs."""
+    """Draw a round again if its inputs are unchanged, and yield what differs."""
     key, items = (f"{folder}/{kind}.parquet" for kind in ("key", "items"))
     if not broken.isdisjoint((key, items)):
         return

@@ -46,13 +46,13 @@ NAMED = [
     if name in (*TURN_SCHEMA, "position", "context", "distractor", "n_characters")
 ]
 AGAIN = "fix the cause that the errors name and run snakemake: those requests are sent again"
-# What is expected where files are altered, their hashes too.
+# What a finding expects of files that were altered together with their hashes.
 REQUESTS = "requests that follow from plan, items and the model's description"
 HEADERS = "prompts that end in the user header of the model's description"
 
 
 def check_rows(pair: Pair) -> Iterator[Item]:
-    """Yield the faults in plans, rows and probes of all answers and user turns."""
+    """Yield statuses and faults of plans, rows and probes of a pair's answers and user turns."""
     for of in asked_of(pair.grid, pair.model):
         if of.dataset == pair.dataset and of.kind != SCORES:
             yield from check_table(pair, of)
@@ -100,7 +100,7 @@ def _items_of(pair: Pair, of: Asked) -> list[str]:
 
 
 def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
-    """Yield a table with a larger share of errors than the study allows."""
+    """Yield a finding if a table has too large a share of errors, missing references aside."""
     most = pair.grid.config["max_error_share"]
     try:
         table = pair.read(path)
@@ -240,8 +240,8 @@ def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wr
 def can_be_derived(grid: Grid, scored: Asked) -> bool:
     """Return whether the turns and contexts of a plan can be derived again.
 
-    A model's own turns are in its journal. If a request ended in an error when the plan was made,
-    its turn or answer may have arrived since. Fixed turns need the file that the study used.
+    Fixed turns need the file that the study used, and all but people's turns a journal in which no
+    request failed: after a failure, a turn or answer may have arrived later than the plan.
     """
     if scored.name == REACTIONS and not is_at_hand(REACTIONS_FILE, grid.contents.reactions):
         return False

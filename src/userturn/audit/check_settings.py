@@ -41,7 +41,7 @@ def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
 
 
 def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
-    """Yield each contradiction between a model's description and its entry or pin."""
+    """Yield contradictions of a model's description with its entry or pin, and missing proofs."""
     for name, line in grid.models.items():
         path = f"results/models/{name}.json"
         if not files.at(path).is_file():
@@ -97,7 +97,7 @@ def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[F
 # What an export leaves out of any study.
 OF_NO_USE = ("results/leases/", "results/journal/", "results/checkpoints/")
 QUOTING_TABLE = "results/tables/disagreements."  # of older versions; its rows tell their datasets
-TELLING = (".parquet", ".json")  # files that say whose settings made them
+TELLING = (".parquet", ".json")  # files that have the identity of the settings that made them
 
 
 def check_settings(
@@ -170,8 +170,8 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
 def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
     """Yield artifacts that a copy lacks although the configuration does not withhold them.
 
-    Without the withheld rows nobody can tell whether a file quotes them, so a file that was left
-    out for that reason gives a note.
+    Without the withheld rows nobody can tell whether a file quotes them, so there is only a note
+    on files that were left out for that reason.
     """
     if not files.left_out:
         return

@@ -35,7 +35,7 @@ from userturn.workflow.study_files import FAULTS, Files
 
 
 def check_sources(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Prepare datasets again, and compare them and models with their files."""
+    """Prepare datasets again and compare them, and compare local models with their files."""
     grid = record.grid(results.resolve())
     with chdir(results.parent):
         for name, entry in grid.prepared_datasets.items():

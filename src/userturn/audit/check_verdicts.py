@@ -1,4 +1,4 @@
-"""Does every verdict, grade and count match its source?"""
+"""Does every verdict and grade match its source?"""
 
 from collections.abc import Iterator
 from functools import partial

@@ -59,7 +59,7 @@ class Status:
 
 
 def not_compared(artifact: str, why: str, could_be: bool = True) -> Status:
-    """Return the status of an artifact that was not made again."""
+    """Return the status of an artifact that was not compared, with the reason."""
     return Status(artifact, OTHER, why, could_be)
 
 
@@ -67,7 +67,7 @@ Item = Finding | Note | Status
 
 
 def remake(path: str) -> str:
-    """Return the command that remakes an artifact and everything that depends on it."""
+    """Return the command, or instruction, that mends an artifact and all that depends on it."""
     if path.startswith("results/requests/"):
         plan = PurePosixPath(path)
         marker = f"results/sweeps/{plan.parts[2]}/{plan.stem}.json"  # without a plan: planned again
@@ -91,10 +91,10 @@ def remake(path: str) -> str:
 
 
 def name_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -> Finding:
-    """Return a finding whose fix names the sweeps that its model has now.
+    """Return a finding whose fix names its model's present sweeps, or asks for the model.
 
-    Its present fix may have the names of model and shard in journal and plans. `sweeps` has the
-    paths of each model's markers, by the name under which the model was first asked.
+    A fix that forces no sweep stays. Others may name model and shard as journal and plans do.
+    `sweeps` has the paths of each model's markers, by the name under which it was first asked.
     """
     marker = re.search(r"(?<=--force )results/sweeps/([^/]+)/[^ ]+", finding.fix)
     if marker is None:
@@ -111,7 +111,7 @@ Wrong = tuple[str, str]  # expected and found
 
 
 def difference(remade: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
-    """Return how a table differs from its recomputation as (expected, found), or None."""
+    """Return how a table differs when made again, as (expected, found); None if equal."""
     if remade.schema != there.schema:
         return f"columns {', '.join(remade.columns)}", f"columns {', '.join(there.columns)}"
     if remade.equals(there):
@@ -138,7 +138,7 @@ def _row_name(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
 
 
 def first_other_line(remade: Path, there: Path) -> Wrong:
-    """Return the number of the first line of a printed table that differs when made again."""
+    """Return the first line that differs when a printed table is remade, as (expected, found)."""
     lines = zip_longest(remade.read_bytes().splitlines(), there.read_bytes().splitlines())
     n = next((n for n, (line, other) in enumerate(lines, 1) if line != other), 0)
     return f"line {n} as its Parquet file has it", "another line"

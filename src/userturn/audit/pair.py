@@ -78,7 +78,7 @@ class Pair:
         return read_outcomes(journal_of(grid, model, dataset, plans))
 
     def names(self, identity: str) -> dict[str, tuple[str, str]]:
-        """Return the dataset and item under whose names requests of a plan were asked, by key.
+        """Return the names of dataset and item under which a plan's requests were asked, by key.
 
         Requests of earlier versions are missing here: they were asked under the present names.
         """
@@ -87,7 +87,7 @@ class Pair:
 
     @cached_property
     def never_failed(self) -> bool:
-        """Whether no request ever failed, so that plans were made from the present answers."""
+        """Whether journals show that no request failed: plans then have the present answers."""
         journal = self.grid.journal_folder(self.model, self.dataset)
         return self.with_journals and not has_failed(journal)
 
@@ -96,7 +96,7 @@ class Pair:
         return {}
 
     def read(self, path: str) -> pl.DataFrame:
-        """Return a table by its path in rules, read once for all checks of a cell."""
+        """Return a table by its path in rules, or raise BrokenError. A few stay in memory."""
         if path not in self._tables:
             if len(self._tables) == MOST_TABLES:
                 self._tables.pop(next(iter(self._tables)))
@@ -106,7 +106,7 @@ class Pair:
     def compare(
         self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
     ) -> Iterator[Item]:
-        """Compare an artifact with its recomputation."""
+        """Compare an artifact with its recomputation, as `compared` does."""
         return compared(check, path, make, lambda: self.read(path), keys)
 
 
@@ -130,7 +130,10 @@ def compared(
     keys: Sequence[str],
     origin: str = "its inputs",
 ) -> Iterator[Item]:
-    """Compare an artifact with its recomputation."""
+    """Yield that an artifact was compared with its recomputation, and a finding if it differs.
+
+    Nothing is yielded for a broken one, which another check reports.
+    """
     try:
         wrong = difference(make(), read(), keys)
     except BrokenError:

@@ -1,8 +1,8 @@
 """Run requests of a finished study again, on this machine, and ask judges again.
 
 The recorded prompt tokens go through the engine of the study's record, each request with its own
-seed. Every model is loaded once, in a process of its own. Judges neither read nor write journals
-of the study, and engines write nothing at all.
+seed. A model is loaded in a process of its own, once for texts and once for scores. Judges neither
+read nor write journals of the study, and engines write nothing at all.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -67,9 +67,9 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Score `k` random turns again, after contexts from the plan that has the row's key.
+    """Score `k` random turns again and compare the score of each token (`equal_scores`).
 
-    `equal_scores` compares the score of each token.
+    A row's context is taken from the plan that has its key.
     """
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
@@ -96,7 +96,7 @@ def _rerun(
 
 
 def generated_tables(grid: Grid) -> list[Path]:
-    """Return the paths of a study's tables of answers and user turns, of every source."""
+    """Return the paths of the tables of answers and user turns that exist, of every source."""
     written = (artifact_path(grid, of.path) for of in asked(grid).values() if of.kind != SCORES)
     return [path for path in written if path.is_file()]
 
@@ -134,7 +134,7 @@ def _rerun_of_model(
 
 
 def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str, Any]:
-    """Return the study's engine's record of each request by key, if the model is available."""
+    """Return the engine's record of each request by key; requests that it loses have none."""
     grid = read_study_record(results).grid(results)
     entry, description = grid.models[model], read_description(grid, model)
     with chdir(_folder_with_model(grid, entry, description)):
@@ -226,7 +226,7 @@ def _score(
 
 
 def _equal_score(row: SampledRow, record: ScoreRecord) -> dict[str, Any]:
-    """Return whether token scores and their total agree within `MOST_APART` nats per token."""
+    """Return `equal_scores`: whether scores and their total agree within `MOST_APART` a token."""
     logprobs, noted = record["logprobs"], row.values["logprobs"]
     total = abs(sum(logprobs) - row.values["logprob"]) / max(1, len(logprobs))
     apart = [abs(a - b) for a, b in zip(logprobs, noted, strict=False)]

@@ -105,7 +105,10 @@ def checklist(
     items: Iterable[object],
     excused: Mapping[str, str],
 ) -> list[Status]:
-    """Return the status of every artifact that records claim or that is excused, sorted by path."""
+    """Return the status of every artifact that records claim or `excused` has, sorted by path.
+
+    `excused` has the reasons why another version may explain an artifact's findings, by its path.
+    """
     statuses = [item for item in items if isinstance(item, Status)]
     marks = {of.artifact: of for of in sorted(statuses, key=lambda of: of.state == OTHER)}
     marks |= {path: not_compared(path, why) for path, why in excused.items()}
@@ -179,11 +182,11 @@ class Audit:
 
     @property
     def is_partial(self) -> bool:
-        """Whether an artifact that could be compared was left out."""
+        """Whether another copy, machine or version could compare what was not compared here."""
         return any(of.could_be for of in self.statuses)
 
 
-def verdict_of(audit: Audit) -> str:
+def summary_of(audit: Audit) -> str:
     """Return the result of an audit in a few words."""
     counts = Counter(finding.check for finding in audit.findings)
     kinds = ", ".join(f"{n} {check}" for check, n in sorted(counts.items()))
@@ -221,7 +224,7 @@ def audit_page(audit: Audit) -> str:
     checks = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
     page = read_page(
         "audit.html",
-        verdict=verdict_of(audit).capitalize(),
+        verdict=summary_of(audit).capitalize(),
         summary=f"{number_of(audit.n_artifacts, 'artifact')}, digest {audit.digest}; "
         f"of the records, with times, machines and journals: {audit.records_digest}; "
         f"{escape(show_unseen(audit.times_and_commits))}",
@@ -243,7 +246,7 @@ def _folder_table(audit: Audit) -> str:
 
 
 def locate_config(audit: Audit, folder: Path) -> Audit:
-    """Return an audit whose commands name the configuration file in another folder."""
+    """Return an audit whose commands name the configuration file that is written to `folder`."""
     there = folder / Path(CONFIG).name
     here = quote(str(there if there == Path(CONFIG) else there.resolve()))
     findings = [replace(one, fix=one.fix.replace(CONFIG, here)) for one in audit.findings]
@@ -272,20 +275,20 @@ def write_audit(audit: Audit, config: Config, folder: Path) -> None:
 
 
 def format_audit(audit: Audit) -> str:
-    """Return an audit as text: findings with commands to paste, then notes and the result."""
+    """Return an audit as text: findings with fixes, notes, what was not compared, the result."""
     lines = [_finding(finding) for finding in audit.findings]
     lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in audit.notes]
     for why, paths in reasons(audit.statuses).items():
         some = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
         lines.append(_line(f"not compared: {number_of(len(paths), 'artifact')} ({some}): {why}"))
     artifacts = number_of(audit.n_artifacts, "artifact")
-    lines.append(f"{artifacts}, digest {audit.digest}: {verdict_of(audit)}")
+    lines.append(f"{artifacts}, digest {audit.digest}: {summary_of(audit)}")
     lines.append(f"records, with times, machines and journals: digest {audit.records_digest}")
     return "\n".join(lines)
 
 
 def _finding(finding: Finding) -> str:
-    """Return a finding as lines, with its command unbroken on one line so that it can be pasted."""
+    """Return a finding as lines, each unbroken, so that its command can be pasted."""
     expected, actual = (" ".join(text.split()) for text in (finding.expected, finding.found))
     lines = (
         f"{finding.check}: {finding.artifact}",

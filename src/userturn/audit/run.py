@@ -1,6 +1,6 @@
-"""Audit a results folder, without anything else. docs/audit.md says what each check finds.
+"""Audit a results folder from its own files. docs/audit.md says what each check finds.
 
-`run_audit` is the command: it makes every check, draws the samples and writes the result.
+`run_audit` makes every check, prints the result and writes it.
 """
 
 import os
@@ -57,7 +57,7 @@ def required_identities(files: Files, study: Study) -> Identities:
     """Return the identities of the artifacts that a study must have, by path.
 
     Tables, figures and the report have None, since they are made again and compared whatever their
-    identity. Samples for people may be missing, or be those from which an earlier round was drawn.
+    identity. Samples for people are left out if no job made them, or if they are outdated.
     """
     before = outdated_samples(files, study)
     return {
@@ -68,10 +68,10 @@ def required_identities(files: Files, study: Study) -> Identities:
 
 
 def outdated_samples(files: Files, study: Study) -> set[str]:
-    """Return the paths of samples from which a round was drawn and that were not made again since.
+    """Return the paths of samples that are outdated, if any round was drawn.
 
-    A round is drawn once. If a cell's verdicts change after that, by another judge, setting or
-    version of the code, its sample stays as the round was drawn from it, and no job needs it.
+    A sample is outdated if its inputs or its identity have changed. A round is drawn once, so no
+    job needs the samples after that, and none makes them again.
     """
     if not any(path in files.makers for path in study.humans.keys):
         return set()
@@ -88,13 +88,15 @@ def outdated_samples(files: Files, study: Study) -> set[str]:
 
 
 NO_SAMPLES = Samples()
-RECOMPUTED = ("identities", "markers", "verdicts", "grades", "samples")  # not by a replay
+RECOMPUTED = ("identities", "markers", "verdicts", "grades", "samples")  # compared without a replay
 OF_ROWS = ("keys", "rows", "probes", "verdicts", "grades", "samples", "sources")
 FEW_CELLS = 40  # one process checks so many before others have started
 
 
 def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = False) -> Audit:
     """Check a results folder, and run the samples of requests again.
+
+    With tokenizers, prompts are also rendered and texts decoded again.
 
     Raises:
         UserError: it is not a results folder.
@@ -243,11 +245,9 @@ INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
 def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool = False) -> int:
     """Audit a results folder or an archive of one, print the result and write it into a folder.
 
-    With tokenizers, prompts are also rendered and texts decoded again.
-
     Raises:
-        UserError: there is no study, or models or judges would be asked for a study that is
-            neither the user's own nor trusted.
+        UserError: there is no study, the result cannot be written, or models or judges would be
+            asked for a study that is neither the user's own nor trusted.
 
     Returns:
         The exit code: 1 with findings, 3 without one if some artifact was not compared although it

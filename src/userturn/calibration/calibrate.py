@@ -50,7 +50,7 @@ class LabelledRows(NamedTuple):
     rows: pl.DataFrame
     verdicts: pl.DataFrame  # key columns, `judge`, `label` (genuine, not genuine, null), `genuine`
     labels: pl.DataFrame  # `id` of the row, `annotator`, `label`, `genuine`
-    left_out: Mapping[str, str]  # judges whose verdicts are no yes or no, with the first such one
+    left_out: Mapping[str, str]  # by judge, the first verdict that is neither yes nor no
 
     def part(self, **values: str) -> "LabelledRows":
         """Return the part with the rows whose columns have some values."""
@@ -174,7 +174,7 @@ def _cell(names: Names) -> dict[str, str]:
 def _labelled(
     judged: Sequence[Judged], labels: Sequence[RowLabel]
 ) -> Iterator[tuple[tuple[str, str], bool | None]]:
-    """Yield the label of each row and annotator.
+    """Yield ((key of a row, annotator), label).
 
     Raises:
         UserError: a label of no row or of several, or a second one by the same annotator.
@@ -271,7 +271,7 @@ def _scope_measures(part: LabelledRows, model: str) -> Iterator[dict[str, Any]]:
 
 
 def unlabelled(part: LabelledRows) -> str | None:
-    """Return which kind of rows has no label at all, or None if every kind has one."""
+    """Return a sentence on the kinds of rows that have no label, or None if every kind has one."""
     labelled = pl.col("id").is_in(part.labels["id"].to_list())
     strata = part.keys().group_by(STRATUM_KEYS).agg(n=pl.len(), known=labelled.any())
     empty = strata.filter(~pl.col("known")).sort("n", *STRATUM_KEYS, descending=True)

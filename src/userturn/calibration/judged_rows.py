@@ -31,18 +31,20 @@ class Columns(NamedTuple):
     """The user's choice of columns, where None is found by name."""
 
     id: str | None = None  # the column that names a row in both files
-    # rows with one value are a cluster, no more independent than copies
-    item: str | None = None
+    item: str | None = None  # the column of clusters: rows with one value are not independent
     verdict: Sequence[str] = ()  # columns of verdicts in the first file, one per judge if several
     label: str | None = None  # the column of people's labels in the second file
-    # groups of the first file from which rows were drawn for people
-    stratum: str | None = None
+    stratum: str | None = None  # the column of groups from which rows were drawn for people
     by: Sequence[str] | None = None  # the columns that define groups
     positive: Sequence[str] = ()  # the verdicts and labels that are a yes; every other one is a no
 
 
 def find_column(role: str, named: str | None, columns: Collection[str], file: str) -> str | None:
-    """Return the column of a role, as named (else UserError), or by its usual names, or None."""
+    """Return the column of a role: `named` if given, else the first with a usual name, else None.
+
+    Raises:
+        UserError: there is no column of the name `named`.
+    """
     if named is not None:
         if named not in columns:
             raise UserError(
@@ -66,7 +68,7 @@ def needed(role: str, named: str | None, columns: Collection[str], file: str) ->
 
 
 def group_columns(named: Sequence[str] | None, columns: Collection[str], file: str) -> list[str]:
-    """Return the columns that define groups, as named (else UserError), or by usual names."""
+    """Return the columns of groups: all of `named` (else UserError), or those of usual names."""
     names = [name for name in BY if name in columns] if named is None else list(named)
     for name in names:
         find_column("by", name, columns, file)

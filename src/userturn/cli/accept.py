@@ -166,7 +166,7 @@ def _spent(judge: Judge) -> Spent:
 
 
 def try_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
-    """Yield whether a pinned dataset file and a model's small files come from the hub unchanged."""
+    """Yield whether a pinned dataset file has its hash, and a model's revision is on the hub."""
     files = [
         (name, one)
         for name, entry in selected(config, "datasets").items()

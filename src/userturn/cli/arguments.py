@@ -1,4 +1,4 @@
-"""Arguments that several commands take, and what they open, in their sandbox."""
+"""Arguments that several commands take, and the paths that a sandboxed one opens."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,7 +72,7 @@ def take_server(command: argparse.ArgumentParser) -> None:
 
 
 def take_profile(command: argparse.ArgumentParser) -> None:
-    """Add the option for the profile's folder with which Snakemake runs on a cluster."""
+    """Add the option for the folder of the profile by which Snakemake runs on a cluster."""
     command.add_argument(
         "--profile",
         type=Path,
@@ -94,7 +94,11 @@ def config_anywhere(configfiles: Sequence[str]) -> dict[str, Any]:
 
 
 def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
-    """Return the grid of the given files, or of the folder's record, or of config.yaml."""
+    """Return the grid of the given files, else of the results' record, else of the last run.
+
+    Raises:
+        UserError: `results` is missing or no folder, or the configuration cannot be run.
+    """
     if results != Path("results"):  # which the first run may make
         check_is_there(results)
         if not results.is_dir():
@@ -141,7 +145,7 @@ def select_judge(config: Config, judge: str) -> dict[str, Any]:
 
 
 def _select_format(config: Config, name: str) -> tuple[dict[str, Any], str]:
-    """Return a configuration that runs one model in one format, and the name of both."""
+    """Return a configuration that runs a model in a format beside `default`, and `model+format`."""
     run = dict(config["run"]) | {"models": [model_of(name)], "formats": [DEFAULT, format_of(name)]}
     chosen = dict(config) | {"run": run}
     check_formats(chosen)
@@ -156,7 +160,7 @@ BESIDE = ("data", "models", LEFT_OUT)  # parts of a study beside its results
 
 
 def opened_of(path: Path) -> list[Path]:
-    """Return the paths of a study, and the path of the hub's cache of datasets.
+    """Return the paths that a sandboxed command may read: those of a study, and the hub's cache.
 
     If the folder around the results is the home folder or above it, only study files in it count.
     """
@@ -172,7 +176,7 @@ def opened_of(path: Path) -> list[Path]:
 
 
 def _linked_paths(results: Path) -> Iterator[Path]:
-    """Yield the paths outside of the user's own study to which its links and settings lead."""
+    """Yield the paths to which links and settings of the user's own study lead."""
     folder = results.resolve().parent
     for part in (results, folder / "data"):
         if part.is_dir():

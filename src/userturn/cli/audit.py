@@ -64,7 +64,7 @@ def number(text: str) -> int:
 
 
 def reach(arguments: argparse.Namespace) -> Reach | None:
-    """Return what a plain audit opens, or None if it needs a model, judge or tokenizer."""
+    """Return what a plain audit may read and write, or None with a model, judge or tokenizer."""
     if arguments.regenerate or arguments.rejudge or arguments.tokenizer:
         return None
     return Reach(opened_of(arguments.results), _folder(arguments))

@@ -111,9 +111,9 @@ def _grades(study: Study) -> pl.DataFrame:
 
 
 def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rate of each cell, judge and study, as the page takes them.
+    """Return a row per cell, judge and study: its `letter`, rate with limits, and scored turns `n`.
 
-    `items` has the counts of scored items of each study.
+    `items` has the counts of each study's scored items.
     """
     rows: list[dict[str, Any]] = []
     for study, counts in zip(studies, items, strict=True):

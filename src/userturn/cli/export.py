@@ -1,4 +1,4 @@
-"""`userturn export`: packs a finished study."""
+"""`userturn export`: packs a finished study into one archive, or writes it in other formats."""
 
 import argparse
 from collections.abc import Iterator

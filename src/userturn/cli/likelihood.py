@@ -58,7 +58,7 @@ def select_dataset(config: Config, dataset: str) -> dict[str, Any]:
 
 
 def measures_sheet(measured: Sequence[dict[str, Any]]) -> Sheet:
-    """Return the sheet of rows of the table `likelihood`, with the reason for no estimate."""
+    """Return rows of the table `likelihood` as a sheet, with reasons for missing estimates."""
     rows = []
     for row in measured:
         told, bar, chance, scored = likelihood_cells(row)

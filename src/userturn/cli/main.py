@@ -148,7 +148,10 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
         is_confined: whether this process is the confined one.
 
     Returns:
-        The exit code: 0, 1 for an error or an audit's findings, 2 if an audit failed to run.
+        The exit code of the command, 1 for an error (of an audit 2), or 130 after an interrupt.
+
+    Raises:
+        SystemExit: with 2 for arguments that cannot be parsed.
     """
     words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     chosen = argparse.Namespace(code_of_errors=1)

@@ -153,9 +153,10 @@ def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
 
 
 def gpu_hours(name: str, entry: ModelEntry, n_read: float, n_written: float) -> float | None:
-    """Return roughly the GPU hours of a model's sweeps with texts of full length, or None.
+    """Return roughly the GPU hours of a model's sweeps with texts of full length.
 
-    Its size is taken from its entry or name, at two bytes per parameter. Speeds are assumed.
+    Its size is taken from its entry or name, at two bytes per parameter. Speeds are assumed. None
+    if it runs on a server or without GPUs, or its size is unknown.
     """
     billions, active = size(entry.get("size", name))
     if has_endpoint(entry) or not entry["gpus"] or billions is None or active is None:

@@ -1,4 +1,4 @@
-"""The tables of `userturn plan`, of its numbers."""
+"""The tables that `userturn plan` prints, from the numbers of a plan."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,7 @@
 """`userturn power`: how many items, samples and labels a study needs, before it is run.
 
-With `--measure` it tells how many reference follow-ups distinguish two models. Each assumed number
-is printed with its source.
+With `--measure` it tells how many reference follow-ups distinguish two models, with `--decoupled`
+how many models show a correlation to be near 0. Each assumed number is printed with its source.
 """
 
 import argparse

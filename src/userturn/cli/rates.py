@@ -75,10 +75,12 @@ def show_rates(
     """Return the findings and pooled rates of a results folder, and where to see more.
 
     With a chosen `model` or `dataset`, only their lines are shown, with the dataset's unperturbed
-    cells. With cells, the rates of all cells and the controls are added.
+    cells. With cells, the rates of all cells and the controls are added; with all, every finding
+    and table.
 
     Raises:
-        UserError: the study is not finished, or has no such model or dataset.
+        UserError: the study is not finished, has tables of an earlier version, or has no such model
+            or dataset.
     """
     tables = _read_tables(results / "tables", chosen or {})
     is_short = not (with_all or with_cells)
@@ -167,7 +169,7 @@ def narrowed(rates: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def shortened(sheet: Sheet, most: int) -> Sheet:
-    """Return a sheet with its first rows and the number of the others in its title."""
+    """Return a sheet with its first `most` rows, and the number of the others in its title."""
     n_more = len(sheet.rows) - most
     if n_more <= 0:
         return sheet

@@ -1,4 +1,4 @@
-"""The sheets of `userturn rates`, one for each table of a study that it shows."""
+"""The sheets of `userturn rates`, from the tables of a study."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -34,7 +34,7 @@ def usual(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
-    """Return the sheet of rates beside floors, each corrected by people's labels and as judged."""
+    """Return the sheet of rates beside floors, as judged and, if known, corrected by labels."""
     n = len(BESIDE_FLOORS)
     rows = [row[:n] for one in rates.iter_rows(named=True) for row in _rate(one)]
     return Sheet(BESIDE_FLOORS, rows, title, BESIDE_FLOORS[5:])

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def void_unscored(journal: Path) -> int:
-    """Void the unscored replies of a journal, and return how many there are."""
+    """Void the unscored replies of a journal, and return how many questions these leave open."""
     unscored: dict[str, str] = {}
     settled, voided = set(), set()
     for path in files_of_journal(journal):
@@ -65,7 +65,7 @@ def incomplete(results: Path, judge: str) -> list[str]:
 
 
 def incomplete_grades(grid: Grid, judge: str) -> list[str]:
-    """Return the paths of grades by a judge with a criterion that stayed open."""
+    """Return grades by a judge with a criterion that stayed open, as `grades/model/dataset`."""
     paths = []
     for dataset in (name for name in grid.datasets if grid.grader(name) == judge):
         for path in sorted(grid.results.glob(f"grades/*/{dataset}.parquet")):
@@ -79,7 +79,7 @@ def rejudge(configfiles: list[str], results: str, name: str) -> Output:
     """Void a judge's unscored replies, so that the next run asks about those turns only.
 
     Raises:
-        UserError: there is no judge of that name with an endpoint.
+        UserError: no judge of that name asks a model.
     """
     config = study_config(configfiles)
     check_study(config)

@@ -24,7 +24,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def reach(arguments: argparse.Namespace) -> Reach | None:
-    """Return what making a study again opens, or None if the whole study is run."""
+    """Return what making a study again may read and write, or None if the whole study is run."""
     return None if arguments.sweep else Reach(opened_of(arguments.results), arguments.to)
 
 

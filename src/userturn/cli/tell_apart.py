@@ -101,7 +101,10 @@ def _output(rows: Sequence[Mapping[str, Any]], *parts: Part) -> Output:
 
 
 def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) -> Output:
-    """Return how often a judge and people choose the person, and how often both agree."""
+    """Return an output on how often a judge and people choose the person and how often they agree.
+
+    `chosen` has the judge's choices in both orders of each labelled pair.
+    """
     rows = []
     for (_, by_people, pair), both in zip(labelled, chosen, strict=True):
         for choice in both:
@@ -198,7 +201,7 @@ def _peoples_rows(results: Path) -> Iterator[dict[str, Any]]:
 
 
 def pairs_needed() -> int | None:
-    """Return how many conversations a share of 50% needs for limits within 5 points of it."""
+    """Return how many conversations give a share of 50% limits within 5 points, or None."""
     return items_for_half_width(Turns(rate=0.5, alike=0, related=0), HALF_WIDTH, n_samples=1)
 
 

@@ -27,7 +27,12 @@ GOOD, BAD = "green", "yellow"
 
 
 class Bar(NamedTuple):
-    """An interval of a share, drawn between 0 and 1."""
+    """An interval of a share, drawn between 0 and 1.
+
+    Attributes:
+        mark: another share to draw, such as a floor.
+        is_above: whether the share is significantly above the mark, and so drawn in green.
+    """
 
     estimate: float | None
     lower: float | None
@@ -37,7 +42,9 @@ class Bar(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table as wide as its cells, or at most as the terminal, where words and bars are cut.
+    """A table at most as wide as the terminal: texts fold, and bars shrink or are left out.
+
+    If it is still too wide, it becomes one line of text per row.
 
     Attributes:
         heads: headings of the columns, of which empty columns are left out.
@@ -61,6 +68,7 @@ class Output(NamedTuple):
 
     Attributes:
         numbers: the same as values by name, which `--json` prints, with a frame as a list of rows.
+        code: exit code.
     """
 
     parts: Sequence[Part]
@@ -151,7 +159,7 @@ def _cell_text(cell: str | Bar, width: int) -> Text:
 
 
 def as_text(parts: Iterable[Part], width: int, in_colour: bool = False) -> str:
-    """Return parts of an output as text that is at most `width` columns wide."""
+    """Return parts of an output as text; only a `str` may be wider than `width` columns."""
     console = Console(
         file=StringIO(),
         width=width,
@@ -204,7 +212,7 @@ def is_for_a_person(stream: TextIO) -> bool:
 
 
 def printed(output: Output, as_numbers: bool) -> str:
-    """Return the text of an output for this process's standard output."""
+    """Return an output as text for this process's standard output, or its numbers as JSON."""
     if as_numbers:
         return as_json(output.numbers)
     width = get_terminal_size((WIDTH_OF_A_FILE, 24)).columns

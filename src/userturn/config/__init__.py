@@ -1,6 +1,6 @@
 """The configuration: read, merged and checked.
 
-check.py: checks a configuration for what its schema cannot express.
+check.py: checks a configuration by its schema and for what that cannot express.
 dataset_keys.py: the keys of datasets.
 endpoint_models.py: models that somebody else serves: what their entries may say.
 entries.py: the datasets, models and judges that a run selects, and the files of datasets.

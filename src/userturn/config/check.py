@@ -1,4 +1,4 @@
-"""Checks of a loaded configuration that its schema cannot express."""
+"""Checks of a loaded configuration, by its schema and for what that cannot express."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -190,7 +190,10 @@ def check_predictions(config: Mapping[str, Any]) -> None:
 
 
 def check(config: Config) -> None:
-    """Check that a configuration can be run, or raise ConfigError."""
+    """Check a configuration by its schema and for what that cannot express, or raise ConfigError.
+
+    Numbers written as text become numbers, in place.
+    """
     validate(config)
     _check_selection(config)
     check_formats(config)

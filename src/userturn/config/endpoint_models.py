@@ -46,7 +46,7 @@ def model_prices(models: Mapping[str, ModelEntry]) -> dict[str, Prices]:
 
 
 def check_endpoint_models(config: Config) -> None:
-    """Check the entries of models with an endpoint, and that no other entry has their keys."""
+    """Raise ConfigError for faults of entries with an endpoint, and for their keys in others."""
     models = {name: e for name, e in config["models"].items() if isinstance(e, Mapping)}
     asked = [name for name in selected(config, "models") if has_endpoint(models.get(name, {}))]
     if asked and config["determinism"] == "exact":
@@ -96,7 +96,7 @@ VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 def check_address(where: str, url: str) -> None:
-    """Check that the address of an API has no user name, query or path of a request in it."""
+    """Check that an API's address is only scheme, host, port and path, or raise ConfigError."""
     if "@" in url:
         raise ConfigError(f"{where}: contains a user name; expected https://host/v1")
     if "?" in url:
@@ -115,7 +115,7 @@ def check_address(where: str, url: str) -> None:
 
 
 def check_key_variable(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that `key_variable` is a variable's name, without showing what could be a key."""
+    """Check that `key_variable` is a variable's name, else raise ConfigError without showing it."""
     if not VARIABLE.fullmatch(entry.get("key_variable", "NAME")):
         raise ConfigError(
             f"{where}.key_variable: expected the NAME of an environment variable, such as "

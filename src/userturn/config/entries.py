@@ -50,7 +50,7 @@ def human_datasets(config: Config) -> dict[str, DatasetEntry]:
 
 
 def likelihood_settings(config: Config) -> Mapping[str, Any] | None:
-    """Return the settings of likelihood, or None if they are off or not yet known to the study."""
+    """Return the settings of likelihood, or None if it is off, or newer than the study."""
     settings: Mapping[str, Any] | None = config.get("likelihood") or None
     return settings
 
@@ -80,7 +80,7 @@ def is_streamed(entry: Mapping[str, Any]) -> bool:
 def entries_by_language(entry: Mapping[str, Any]) -> dict[str | None, dict[str, Any]]:
     """Return a dataset's entry once per file, by the language of the file.
 
-    A single file has the language None. A split of the hub has no file.
+    A single file has the language None. A split of the hub gives no entry.
     """
     if is_streamed(entry):
         return {}

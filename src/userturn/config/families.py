@@ -20,7 +20,7 @@ SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
 IN_BILLIONS = {"b": 1.0, "m": 0.001}
 Pair = tuple[str, str]  # a post-trained model and one of its bases
 Trainings = Mapping[Pair, Sequence[Pair]]
-"""By the first training of a recipe and the base that it is compared with, each training's own."""
+"""The pairs of all trainings of a recipe with their bases, by the pair of the first training."""
 
 
 class FamilyMember(NamedTuple):
@@ -119,7 +119,7 @@ def _repetition(entry: Mapping[str, Any], number: int, models: Mapping[str, Any]
 
 
 def check_repeated(config: Config) -> None:
-    """Check the recipes, bases and names of entries that are trained several times."""
+    """Check recipe, base and names of each entry with `seeds`, or raise ConfigError."""
     models = config["models"]
     for name, entry in sorted(models.items()):
         if not isinstance(entry, Mapping) or "seeds" not in entry:
@@ -145,7 +145,7 @@ def check_repeated(config: Config) -> None:
 
 
 def trained_alike(name: str, entry: ModelEntry) -> str:
-    """Return the name of the first among the trainings that differ from a model's only in seed."""
+    """Return the name of the first model whose training differs from this one's only in seed."""
     first = model_of(name)
     if "repetition" in entry:
         first = first.removesuffix(numbered("", entry["repetition"]))

@@ -65,7 +65,7 @@ def format_of(name: str) -> str:
 
 
 def default_format_models(models: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return the models in the default format, each of which is a model of its own."""
+    """Return the models in the default format, without the same models in other formats."""
     return {name: entry for name, entry in models.items() if format_of(name) == DEFAULT}
 
 
@@ -82,7 +82,7 @@ def formats(config: Config) -> dict[str, Mapping[str, Any]]:
 
 
 def models_in_formats(config: Config) -> list[str]:
-    """Return the names of a run's models in each of its formats, sorted."""
+    """Return the names of a run's models in each of the run's formats that takes them, sorted."""
     models = list(selected(config, "models"))
     others = [
         name_in_format(model, name)
@@ -94,7 +94,7 @@ def models_in_formats(config: Config) -> list[str]:
 
 
 def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) -> ModelEntry:
-    """Return a model's complete entry changed by the choices of the format with a name."""
+    """Return a model's complete entry, changed by the `choices` of the format `name`."""
     changed: dict[str, Any] = {**entry}
     if "base" in entry:
         changed["base"] = name_in_format(entry["base"], name)
@@ -136,7 +136,7 @@ def system_file(entry: Mapping[str, Any]) -> str | None:
 
 
 def check_formats(config: Config) -> None:
-    """Check the formats of a configuration, and the keys of formats in models' entries."""
+    """Check formats, and the keys of formats in models' entries, or raise ConfigError."""
     entries = config.get("formats", {})
     _check_run(config, entries)
     models = {n: e for n, e in config["models"].items() if isinstance(e, Mapping)}
@@ -203,7 +203,7 @@ def as_chat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that the entry of a model behind a chat API has only keys that such an API serves."""
+    """Check that an entry with a chat API leaves prompts and tokens to it, or raise ConfigError."""
     if forbidden := [key for key in OF_THE_SERVER if key in entry]:
         raise ConfigError(
             f"{where}: found `{forbidden[0]}` beside `api: {CHAT}`; a chat API takes messages, and "
@@ -213,7 +213,7 @@ def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
 
 
 def check_chat_probe(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that a model behind a chat API is not asked for the raw probe."""
+    """Check that a model behind a chat API is not asked for the raw probe, or raise ConfigError."""
     if entry.get("probe") == RAW:
         raise ConfigError(
             f"{where}: found `probe: {RAW}` for a model with `api: {CHAT}`; a chat API has no user "
@@ -256,7 +256,7 @@ def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_probe(where: str, entry: Mapping[str, Any]) -> None:
-    """Check an entry's keys of role-play and the file of its instruction."""
+    """Check an entry's keys of role-play and its instruction's file, or raise ConfigError."""
     if not plays_the_user(entry):
         for key in OF_ROLE_PLAY:
             if key in entry:

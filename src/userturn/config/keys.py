@@ -119,7 +119,7 @@ class Prices(TypedDict):
 
 
 class EngineSettings(TypedDict, total=False):
-    """vLLM's settings that are mere numbers: none names a file or code, or changes tokens."""
+    """vLLM's settings that are numbers or switches: none names a file or code or changes tokens."""
 
     max_num_seqs: Annotated[Positive, part("Requests computed together.")]
     max_num_batched_tokens: Annotated[

@@ -160,7 +160,7 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     The catalogue's datasets and the entries of repeated trainings are added.
 
     Raises:
-        ConfigError: a file cannot be read.
+        ConfigError: a file is missing or damaged, or is no configuration.
     """
     config: dict[str, Any] = {}
     for path in map(Path, paths):

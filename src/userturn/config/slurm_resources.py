@@ -58,7 +58,7 @@ class Setting(NamedTuple):
     rules: tuple[str, ...]
     resources: Mapping[str, Value] = {}  # of Snakemake, by name
     is_optional: bool = False  # whether `model_defaults` may leave it out
-    grows_after: str = ""  # how attempts ended after which the next one asks for more
+    grows_after: str = ""  # MEMORY or TIME: after an attempt ran out of it, the next asks for more
 
 
 def _gpu(entry: ResourceEntry, attempt: int) -> int:
@@ -79,7 +79,10 @@ def _gres(entry: ResourceEntry, attempt: int) -> str:
 
 
 def cores_of(entry: ResourceEntry) -> int:
-    """Return the CPU cores on each node: vLLM needs at least two, plus one for each GPU."""
+    """Return the CPU cores on each node: 2 and 2 more for each GPU, at least `THREADS`.
+
+    vLLM needs at least 2 and 1 more for each GPU.
+    """
     return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
 
 
@@ -223,8 +226,8 @@ class Resources:
     ) -> dict[str, Callable[[Any, int], int | str]]:
         """Return a function of wildcards and attempt for each resource of Snakemake.
 
-        A resource that no entry sets is left to the profile; `defaults` are those of Snakemake, for
-        the entries that leave out what others set.
+        One in `PLACES` that no entry sets is left to the profile. If only some entries set it, the
+        others get that of `defaults`, which are Snakemake's.
         """
         return {
             name: self._or_default(

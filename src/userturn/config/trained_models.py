@@ -22,8 +22,8 @@ from userturn.errors import ConfigError, check_name
 from userturn.storage.hashing import file_sha256, fingerprint
 
 ROUNDED_VERSION = 1  # merged adapters in the number type of their base
-# By the beginning of the fingerprint of a shipped recipe, those of what earlier versions shipped
-# under its name: a study that was trained by one of these keeps it.
+# Recipes that earlier versions shipped, by the one that has replaced each (beginnings of
+# fingerprints). A study that was trained by one keeps it.
 FORMER = {
     "465d6011b51f86be": ("a394012acd652004", "ee0a42f23b8dbc3f"),  # demo-sft
     "f20c31a36c50adda": ("ffd1ba7b0a29c31e",),  # demo-rl
@@ -36,7 +36,7 @@ Entries = Mapping[str, ModelEntry]
 Recipes = Mapping[str, Recipe]
 # These keys say where a model runs and what it is asked; they do not affect what is learnt.
 NOT_LEARNT = frozenset(("engine", "max_model_len"))
-# Says how results are to be read; files count by their contents.
+# What says how results are to be read, and `data`, whose files count by their contents.
 DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 
@@ -77,7 +77,7 @@ def chain(entries: Mapping[str, Any], model: str) -> list[str]:
 
 
 def described(config: Config) -> list[str]:
-    """Return the sorted names of the models that need a description: a run's, and their bases."""
+    """Return the sorted names of models to describe: a run's in each format, and their bases."""
     entries = config["models"]
     bases = {name for model in selected(config, "models") for name in chain(entries, model)}
     return sorted(bases.union(models_in_formats(config)))
@@ -123,7 +123,7 @@ def training_entry(entry: ModelEntry) -> ModelEntry:
 
 
 def check_trained(config: Config) -> None:
-    """Check the base and recipe of every trained model."""
+    """Check the base and recipe of every trained model, or raise ConfigError."""
     check_repeated(config)
     for name, entry in sorted(config["models"].items()):
         chain(config["models"], name)
@@ -177,7 +177,7 @@ def training_identity(
     judges: Mapping[str, Mapping[str, Any]],
     version: int = TRAINING_VERSION,
 ) -> str:
-    """Return the identity of a training: recipe, data, base and version of the code.
+    """Return the identity of a training: recipe, data, base, judges, prompts and code's version.
 
     Args:
         recipe: the parsed recipe, so that its comments do not count.

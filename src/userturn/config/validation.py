@@ -107,9 +107,9 @@ def _variant_in_words(schema: Mapping[str, Any]) -> str:
 
 
 def plain_number(value: Any, kind: str) -> int | float | None:
-    """Return a value as a number of a kind (`integer` or `number`), or None if it clearly is none.
+    """Return a text or float as a number of a kind (`integer` or `number`), or None if it is none.
 
-    An integer is read from 12, "12", 12.0 and 12e0, never from 12.5.
+    An integer is read from "12", "12e0" and 12.0, never from 12.5.
     """
     if isinstance(value, str):
         if not PLAIN.fullmatch(value):

@@ -51,7 +51,7 @@ ALL_INJECTIONS = (*INJECTIONS, *IN_ANSWERS, IN_CONVERSATION)
 PLANTED, PLANTED_HARD = "planted", "planted_hard"  # beside `INJECTED`
 NOT_GENUINE = "not genuine"  # of a turn that more than one label fits
 NOISE_STEPS = {"noise_25": 0.25, "noise_50": 0.5, "noise_75": 0.75}  # share of replaced words
-HARD = {  # failures made of the answer's own words
+HARD = {  # failures made of an answer or a prompt (`hard_failures`)
     "continuation": "assistant_turn_restate",
     "answer_as_question": "assistant_turn_restate",
     "thinking": "assistant_turn_restate",
@@ -220,7 +220,7 @@ def sentences(text: str) -> list[str]:
 
 
 def opening(text: str) -> str:
-    """Return a text's first sentences, until there are at least `N_WORDS` words."""
+    """Return a text's first sentences: from `N_WORDS` words, if it has them, to twice as many."""
     chosen: list[str] = []
     for sentence in sentences(text):
         if len(" ".join(chosen).split()) >= N_WORDS:
@@ -302,6 +302,6 @@ def long_words(text: str, without: str = "") -> list[str]:
 
 
 def other_numbers(prompt: str) -> str | None:
-    """Return a prompt with each whole number n as 3n + 1, or None if it has no number."""
+    """Return a prompt with each whole number n of up to 6 digits as 3n + 1, or None without one."""
     changed = NUMBER.sub(lambda match: str(3 * int(match[0]) + 1), prompt)
     return None if changed == prompt else changed

@@ -204,7 +204,7 @@ def _add_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def injected_items(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Return the conversations before the answers, each with an injection."""
+    """Return each English conversation before its last answer, with an injection, as one item."""
     items = [
         {"item": row["conversation"], "messages": _add_note(row["messages"][:-1])}
         for row in _first_of_each(rows)

@@ -3,7 +3,7 @@
 After another item's answer, the rate is of turns that cannot react to the answer. A judge sees the
 item's own conversation, the answer to another item, and the turn. The items have one drawn order
 for all cells of a dataset. Each gets the answer of the next one, and the last that of the first, so
-that no item keeps its own. An equal answer is skipped.
+that no item keeps its own. Equal answers and items of the same conversation are skipped.
 
 In an edited answer, every number, name or word that a turn has from the answer, and not from the
 prompt, is exchanged. So a judge that called the turn genuine because it reacts to the answer should
@@ -151,8 +151,8 @@ def edited(prompt: str, answer: str, turn: str) -> str | None:
     """Return an answer in which the words that a turn takes up from it are exchanged.
 
     A number becomes another number, a name another name, and any other word a noun, none of which
-    is in prompt, answer or turn. Return None if the turn takes up nothing, or the answer is not in
-    English.
+    is in prompt, answer or turn. Return None if the turn takes up nothing, too few names or nouns
+    are left, or the answer is not in English.
     """
     shared_words = stems_from_answer(prompt, answer, turn)
     words_of_turn = frozenset[str]().union(*map(vocabulary, (prompt, answer, turn)))
@@ -193,8 +193,8 @@ def edited_turns(
 ) -> pl.DataFrame:
     """Return some turns of one cell, each after its own answer, edited.
 
-    `prompts` has the last message before the answer, by item. Turns that take up nothing are passed
-    over.
+    `prompts` has the last message before the answer, by item. Turns for which `edited` gives None
+    are passed over.
     """
     position_of = {item: at for at, item in enumerate(order)}
     written = turns.select(READ).filter(pl.col("outcome") == "ok", pl.col("answer").is_not_null())
@@ -213,7 +213,7 @@ def edited_turns(
 def edited_cells(
     dataset: str, cells: Iterable[pl.DataFrame], items: pl.DataFrame, n_turns: int, seed: int
 ) -> pl.DataFrame:
-    """Return `n_turns` turns of each cell of a model and dataset after edited answers."""
+    """Return up to `n_turns` turns of each cell of a model and dataset after edited answers."""
     rows = items.select("item", "messages").iter_rows()
     prompts = {item: messages[-1]["content"] for item, messages in rows}
     order = random_order([*prompts], generator(seed, "edited answers", dataset))

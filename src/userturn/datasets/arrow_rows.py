@@ -61,7 +61,7 @@ def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch
 def _columns_to_read(
     schema: pa.Schema, named: Iterable[str] | None, leaves: Sequence[str], path: Path
 ) -> list[str] | None:
-    """Return the columns to read, where a nested column stands alone if it is a known leaf."""
+    """Return the columns to read, None for all. A nested one of Parquet is read alone."""
     _check_schema(schema, str(path))
     if named is None:
         return None

@@ -1,6 +1,7 @@
 """Get a dataset: a local file, a file of a pinned revision on the hub, or a split row by row.
 
-Only `fetch` and `hub_rows` use the network, `fetch` only for files that are not in the hub's cache.
+Only `fetch`, `hub_rows` and `newest_split` use the network, `fetch` only for files that are not in
+the hub's cache.
 The package `datasets` knows the files of a split and their form, and streams them piece by piece.
 Of a split only the items are kept.
 """

@@ -221,7 +221,7 @@ def identified(items: Iterable[tuple[str, Row]], content_ids: int = 1) -> Iterat
     problem, its id begins with that (`datasets.turns`).
 
     Raises:
-        UserError: another row already has the same id.
+        UserError: another row already has the same id, or a text has half a character.
     """
     seen: dict[str, str] = {}
     copies: dict[str, int] = {}

@@ -5,9 +5,9 @@ A code has the two letters of ISO 639-1, without a region: `zh-cn` is `zh`, and 
 letters of ISO 639-3. Languages that no detector tells apart share a code: Bokmål and Nynorsk are
 `no`, Mandarin and Cantonese `zh`. Other three-letter codes are refused, since USA is one.
 py3langid tells a text's language, and langdetect in studies that were begun before
-(config/load.py). It is None, with a reason, if neither can tell. Of MGSM's 2,750 prompts py3langid
-tells 2,749 and none wrong. Cut to 60 characters, it tells 2,717 and 4 wrong, and cut to 40
-characters 2,604 and 8 wrong, half of them Russian as Bulgarian. langdetect has 5 and 33 wrong.
+(config/load.py). A language that cannot be told is None, with a reason. Of MGSM's 2,750 prompts
+py3langid tells 2,749 and none wrong. Cut to 60 characters, it tells 2,717 and 4 wrong, and cut to
+40 characters 2,604 and 8 wrong, half of them Russian as Bulgarian. langdetect has 5 and 33 wrong.
 """
 
 import re

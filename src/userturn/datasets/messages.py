@@ -55,7 +55,7 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
     of texts. If a user chose between answers, only the chosen one is returned.
 
     Raises:
-        UserError: another role, or content that is not text.
+        UserError: no list, another role, a tool's call, or content that is not text.
     """
     listed = unpacked(messages, "[")
     if not isinstance(listed, list):
@@ -165,7 +165,10 @@ def check_ending(messages: Sequence[Message], where: str) -> None:
 
 
 def split_reference(messages: Sequence[Message]) -> tuple[list[Message] | None, str | None]:
-    """Return the context and text of the first user message that replies to an assistant's."""
+    """Return the first user message that replies to an assistant's: messages before it, its text.
+
+    Both are None without one. An assistant's message that opens the conversation does not count.
+    """
     roles = [message["role"] for message in messages]
     for position in range(2, len(messages)):
         if roles[position - 1 : position + 1] == ["assistant", "user"]:

@@ -2,11 +2,11 @@
 
 Prepared tables have one row per item, sorted by id: `item` (id), `messages` (list of role and
 content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
-dataset's own first answer) and `reference_user_turn` (the human reply to it), null if there is
-none. The last two are only for controls and likelihood, and judges of model turns never see them.
+dataset's own first answer that a person replied to) and `reference_user_turn` (that reply), null if
+there is none. The last two are only for controls and likelihood: no judge of model turns sees them.
 If an entry has `turns`, there are also `conversation` and `turn`, the number of the user turn that
 the item ends in. With `language: all` there are `language` (the dataset's, else detected),
-`problem` (the same in several languages), and `detector` (the name of the language detector).
+`problem` (the same in several languages), and `language_detector` (none for langdetect).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -41,7 +41,7 @@ _copies: ContextVar[Mapping[str, str]] = ContextVar("copies")
 
 @contextmanager
 def one_cluster_each(copies: pl.DataFrame) -> Iterator[None]:
-    """Count copies as one cluster in this block, listed by `dataset`, `item` and `cluster`."""
+    """Count copies as one cluster in this block; `copies` has `dataset`, `item`, `cluster`."""
     dataset_and_item = pl.concat_str("dataset", "item", separator="\n")
     token = _copies.set(dict(copies.select(dataset_and_item, "cluster").iter_rows()))
     try:
@@ -57,7 +57,7 @@ def originals() -> pl.Expr:
 
 
 def clusters() -> pl.Expr:
-    """Return the problems or conversations of a column of items, as text, one for all copies.
+    """Return the cluster of each `item`, as text: its problem or conversation, one for all copies.
 
     If a study has copies, the table also needs the column `dataset`.
     """

@@ -56,7 +56,7 @@ def _character(character: str) -> str:
 
 
 def _base64(key: str) -> list[str]:
-    """Return the base64 forms of an API key, one per offset at which it may begin."""
+    """Return a key's base64 forms, plain and for URLs, by each offset at which it may begin."""
     encodings = []
     for n_before in range(3):
         data = b"\0" * n_before + key.encode()

@@ -1,9 +1,9 @@
-"""The cost of judges: every request is counted on disk before it is sent.
+"""The cost of judges and served models: every request is counted on disk before it is sent.
 
-Each process keeps one small account per cell and judge that it asks about. An account is a file of
-two slots that are written in turn, so that a kill leaves one of them whole. It counts tokens, not
-money, because prices are in the config and may be corrected. A hard cap holds across processes.
-Each process takes an allowance, under one lock, from the money that all accounts leave free.
+Each process keeps one small account per cell and judge, or model, that it asks. An account is a
+file of two slots that are written in turn, so that a kill leaves one of them whole. It counts
+tokens, not money, because prices are in the config and may be corrected. A hard cap holds across
+processes: each takes an allowance, under one lock, from the money that all accounts leave free.
 """
 
 import os
@@ -61,7 +61,8 @@ class AccountOnDisk:
     def cost(self, prices: Mapping[str, Price]) -> float | None:
         """Return the money spent, at the judge's last known price if the config has none.
 
-        None if no price is known, or the account is damaged.
+        For a correction it is what that adds to the accounts it covers. None if no price is known,
+        or the account is damaged.
         """
         if self.paid is not None:
             return self.paid - sum(one.cost(prices) or 0.0 for one in self.covered)
@@ -120,9 +121,10 @@ def is_sound(content: bytes) -> bool:
 
 
 def read_accounts(folder: Path) -> list[AccountOnDisk]:
-    """Return every account of a study, in the order of their paths, and then the corrections.
+    """Return the accounts of a study, in the order of their paths, and then the corrections.
 
-    Requests in flight when a process died count at the size that replies to equal requests suggest.
+    Damaged accounts that a correction covers are left out. Requests in flight when a process died
+    count at the size that replies to equal requests suggest.
     """
     accounts = [read_account(path) for path in sorted(folder.glob("*/[!.]*.account"))]
     seen: dict[tuple[str, str], Seen] = {}
@@ -257,7 +259,7 @@ class Account:
             self._hidden.rename(self._path)
 
     def send(self, most: Spent) -> bool:
-        """Count a request of at most this size before it is sent, or return False for the cap.
+        """Count a request of at most this size before it is sent; False if it has to wait for room.
 
         Raises:
             CapReachedError: the cap forbids it, and nothing is in flight that could leave room.
@@ -271,7 +273,7 @@ class Account:
         return True
 
     def allows(self, most: Spent) -> bool:
-        """Return whether the cap allows requests of at most this size."""
+        """Return whether the cap allows requests of at most this size, reserving money for them."""
         if self.cap is None or self.price is None:
             return True
         need = money(self.spent + self.in_flight + most, self.price)
@@ -305,7 +307,7 @@ class Account:
         self.bill(most, usage, n_bytes_received)
 
     def bill(self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0) -> None:
-        """Add the size of a finished request, as `settle` does, and keep any earlier count."""
+        """Add the size of a finished request as `settle` does, but subtract no earlier count."""
         counted = Spent(n_requests=1) if usage is None else metered(usage, most)
         if counted is not None and counted.input_tokens:
             self.seen = self.seen.and_one(counted, most)

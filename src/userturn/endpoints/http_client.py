@@ -146,7 +146,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         """Return the reply to a request, after as many attempts as the entry allows.
 
         Raises:
-            EndpointError: there is no reply, but a later run may get one.
+            EndpointError: there is no reply; unless it is an UnscoredError, a later run may.
             CapReachedError: one more request could pass the hard cap.
         """
         body = json.dumps(self.body(asked)).encode()

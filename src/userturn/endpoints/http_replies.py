@@ -208,7 +208,7 @@ def is_other_model(asked: str, answered: str) -> bool:
     """Return whether two names belong to different models.
 
     A dated or latest snapshot of the requested name, and a name with or without its vendor, are the
-    same model: `gpt-5.4-mini` and `openai/gpt-5.4-mini-2026-03-17`. Two different dates are not.
+    same model: `gpt-5.4-mini` and `openai/gpt-5.4-mini-2026-03-17`. Two dates are two models.
     """
     if _BEFORE.sub("", asked.lower()) == _BEFORE.sub("", answered.lower()):
         return False

@@ -1,4 +1,4 @@
-"""Token counts of requests to judges, and their cost."""
+"""Token counts of requests to judges and served models, and their cost."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -37,6 +37,7 @@ class Spent:
         input_tokens: tokens read by the judge, including cached ones.
         cached_tokens: input tokens that the endpoint had in its cache.
         output_tokens: tokens written by the judge, including its reasoning.
+        seconds: time for which each account was open.
     """
 
     n_requests: int = 0

@@ -44,7 +44,7 @@ Json = dict[str, Any]
 
 
 def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> Written:
-    """Write each tabulated cell with the warning about its rates, and return how many there are.
+    """Write each tabulated cell with the warning about its rates, and return a summary.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -197,7 +197,7 @@ def _strings(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def instances(grid: Grid, cell: Cell, log: Json) -> Iterator[Json]:
-    """Yield a row for each user turn that a judge of the results scored."""
+    """Yield a row for each verdict with a label, by each judge in the results of `log`."""
     turns = read_turns(grid, cell).to_dicts()
     results = [result["evaluation_result_id"] for result in log["evaluation_results"]]
     for judge, verdicts in read_verdicts(grid, cell).items():

@@ -36,7 +36,7 @@ SAMPLING = ("top_p", "top_k", "presence_penalty", "max_tokens")
 
 
 def write_inspect_logs(results: Path, folder: Path) -> Written:
-    """Write one log per cell whose rows may be exported, and return how many.
+    """Write one log per cell whose rows may be exported, and return a summary.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -84,7 +84,7 @@ def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
 
 
 def times_of(grid: Grid, cell: Cell) -> dict[str, str]:
-    """Return the times `began` and `ended` of the job that collected a cell's user turns."""
+    """Return when the job that collected a cell's turns `began` and `ended`, or `BEFORE_ALL`."""
     path = PROVENANCE.relative_to("results") / "collect_user_turns" / f"{cell.folder}.json"
     times = (read_record(grid.results / path) or {}).get("made", {})
     return {key: times.get(key, BEFORE_ALL) for key in ("began", "ended")}
@@ -118,8 +118,8 @@ def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str
 def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
     """Return a user turn, collected at the time `when`, as a sample without scores.
 
-    Its id comes from cell, item and sample, not from the request's key: a turn that was never asked
-    for has no key, and equal prompts of two cells have the same key.
+    Its `uuid` comes from cell, item and sample, not from the request's key: a turn that was never
+    asked for has no key, and equal prompts of two cells have the same key.
     """
     name = fingerprint([identity, row["item"], row["sample"]])[:22]
     texts = [(m["role"], m["content"]) for m in row["messages"] or []]

@@ -163,7 +163,7 @@ def results_in(folder: Path) -> Path | None:
     """Return the path of a results folder: the folder itself, or up to two levels below, or None.
 
     Raises:
-        UserError: there are several at the second level.
+        UserError: the folder has several inside.
     """
     if (own := _results_at(folder)) is not None:
         return own

@@ -250,7 +250,7 @@ INSTEAD = (
 def sweep_again(
     path: Path, folder: Path, configfiles: Sequence[str] = (), trusted: str | None = None
 ) -> str:
-    """Make a folder for a study with its own configuration and texts, and run it there.
+    """Run a study in a new folder by its own configuration and texts, and return what to do next.
 
     `configfiles` are the configuration files besides `config.yaml` of a study of the user's own.
     `trusted` is the hash of what the user has allowed a stranger's study to do.

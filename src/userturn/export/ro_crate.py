@@ -63,7 +63,7 @@ def describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bo
 
 
 def authors_of(project: Path) -> Authors:
-    """Return the authors in a study's own CITATION.cff, or raise UserError for another form."""
+    """Return the authors in a study's own CITATION.cff, if it has one, or raise UserError."""
     own, ours = project / CITATION, INSTALLATION / CITATION
     if not own.is_file() or (ours.is_file() and own.read_bytes() == ours.read_bytes()):
         return []
@@ -177,7 +177,7 @@ def crate_metadata(
     """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
 
     Members are all other files of the archive, and those that were left out. Records come by the
-    names of their files. Authors have the form that they have in CITATION.cff.
+    names of their jobs. Authors have the form that they have in CITATION.cff.
     """
     listed = {member.path: member for member in sorted(members)}
     has_workflow = WORKFLOW in listed and bool(records)

@@ -151,7 +151,7 @@ def key_values(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Secret]:
-    """Return the places of likely secrets in a file, and of known values, given by their names."""
+    """Return the places of likely secrets in a file, and of `values`, known ones by name."""
     return [secret for texts in texts_of(path) for secret in secrets_in(path, texts, values or {})]
 
 

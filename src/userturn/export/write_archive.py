@@ -120,7 +120,7 @@ def export(
 
     Raises:
         UserError: there is no finished study, it contains a secret, or the archive would be inside
-            it. Nothing is written then.
+            it or has no name in .zip. Nothing is written then.
         OSError: a folder may not be read, so that files would be missing.
     """
     if not is_of_this_folder(results):
