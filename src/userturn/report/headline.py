@@ -48,8 +48,8 @@ def rates_of_models(
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
         `accuracy` and, over the same items, `followup` at the lowest temperature: over all
-        graded datasets with their limits and the number of answers or turns, or None, also
-        under a perturbation.
+        graded datasets, with their limits and the number of answers or turns. Under a
+        perturbation, and without grades, these two are None.
     """
     if graded.height:
         over_datasets = (pl.col("over") == OF_A_MODEL) & (pl.col("dataset") == ALL)

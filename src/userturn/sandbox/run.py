@@ -1,7 +1,7 @@
 """Run one program in a sandbox of its own, by bubblewrap with an empty folder and one process.
 
 It has no network, no environment, no files but Python's and the system's libraries (read-only),
-can start neither processes nor threads, and is refused the calls of `system_calls.py`. All of it is
+can start neither processes nor threads, and is refused the system calls in `REFUSED`. All of it is
 gone when the program has ended.
 """
 

@@ -1,6 +1,6 @@
 """Jobs on a SLURM cluster: what is submitted when, and the check of a cluster.
 
-accounting.py: every run of every job, as sacct has it, and what it kept.
+accounting.py: every run of every job, as sacct has it, and when it last wrote a result.
 doctor.py: `userturn doctor`: finds what would fail before a job waits for a GPU.
 driver.py: what a job of a run passes before it is submitted, and when it has failed.
 limits.py: what accounts and QOS allow at most.

@@ -49,7 +49,7 @@ def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path,
 
 
 def is_done(grid: Grid, job: Any) -> bool:
-    """Return whether another job has made all that a job of Snakemake would, as it is asked for."""
+    """Return whether the outputs of a job of Snakemake are there, as it is asked for them."""
     outputs = [str(path) for path in job.output]
     if not all(map(os.path.exists, outputs)):
         return False

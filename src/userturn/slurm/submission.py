@@ -135,7 +135,7 @@ DEFAULTS = ""  # the name under which `default-resources` stand beside those of 
 
 
 def profile_resources(profile: Profile) -> dict[str, dict[str, Any]]:
-    """Return the resources that a profile sets, by rule.
+    """Return the resources that a profile sets, by rule, with those of every rule at `DEFAULTS`.
 
     Both settings may be mappings, or lists of KEY=VALUE and RULE:KEY=VALUE.
     """
@@ -158,7 +158,7 @@ def as_words(options: Mapping[str, str]) -> list[str]:
 
 
 def n_attempts(profile: Profile) -> int:
-    """Return how often a job is tried."""
+    """Return how often a job is tried, or raise UserError if the profile has no number there."""
     retries = profile.get("retries", profile.get("restart-times")) or 0  # one option, two names
     if not str(retries).isdecimal():
         raise UserError(

@@ -55,7 +55,7 @@ def _count(dataset: str, n_written: int, is_anothers: bool, sizes: Sizes) -> Loa
 
 
 def grades_identity(grid: Grid, answers: Asked) -> str:
-    """Return the identity of the grades of answers, which changes when open grades are voided."""
+    """Return the identity of the grades of answers, which changes if undecided ones are voided."""
     grader, shaping = grid.grader(answers.dataset), list[Any]()
     if grader:
         shaping.append(grid.judge_identity(grader))

@@ -98,7 +98,7 @@ def _questions(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
 
 
 def labelled(grid: Grid) -> Iterator[Turns]:
-    """Yield the labelled turns, unless the study is older than these."""
+    """Yield the labelled turns, unless the study is older or turns them off."""
     if grid.config["controls"].get("labelled", False):
         identity = fingerprint([LABELLED_VERSION, grid.contents.labelled])
         items = LABELLED_RULE.items
@@ -112,7 +112,7 @@ def _labelled_questions(sizes: Sizes) -> Load:
 
 
 def injected(grid: Grid) -> Iterator[Turns]:
-    """Yield the turns after an injection, unless the study is older than these."""
+    """Yield the turns after an injection, unless the study is older or turns them off."""
     if grid.config["controls"].get("injected", False):
         identity = fingerprint([INJECTED_VERSION, grid.contents.labelled])
         items = INJECTED_RULE.items

@@ -252,8 +252,8 @@ class Source:
         jobs: the rules that make its files, by name.
         wildcards: regular expressions of wildcards that no other source has.
         inputs: functions that return the input paths of analyses, by the name of the input.
-        turns_to_score: by the file name of a table of scores, the function that yields its turns,
-            given the grid, the table and a shard.
+        turns_to_score: by the file name of a table of scores, the dotted name of the function that
+            yields its turns, given the grid, the table and a shard.
         check: refuses a configuration of it that cannot be run.
     """
 

@@ -93,6 +93,7 @@ def gwet_ac1(sums: Sums, n_pairable: float) -> Floats:
     return _ratio(raw_agreement(sums, n_pairable) - expected, 1 - expected)
 
 
+# Of sums over units, and the number of labels of units with two or more: one value per resample.
 COEFFICIENTS: Mapping[str, Callable[[Sums, float], Floats]] = {
     "raw": raw_agreement,
     "cohen_kappa": cohen_kappa,
@@ -102,12 +103,12 @@ COEFFICIENTS: Mapping[str, Callable[[Sums, float], Floats]] = {
 
 
 N_RESAMPLES = 1000
-FEWEST = 2  # units that an interval needs
+FEWEST = 2  # clusters that an interval needs
 PRIOR = {"gwet_ac1": 1.0, "cohen_kappa": 2.0, "krippendorff_alpha": 2.0}  # units
 
 
 class Estimate(NamedTuple):
-    """A coefficient with its 95% limits, or None with a reason where it is undefined."""
+    """A coefficient with its 95% limits: what is undefined is None, with a reason."""
 
     estimate: float | None
     lower: float | None
@@ -172,7 +173,7 @@ def _spread(sums: Sums) -> float:
 def estimate_all(
     ratings: Ratings, names: Sequence[str], generator: np.random.Generator
 ) -> dict[str, Estimate]:
-    """Return coefficients with 95% intervals over clusters, valid for few or unanimous units too.
+    """Return some `COEFFICIENTS` by name, with 95% intervals that hold for few or unanimous units.
 
     Raw agreement has Wilson's interval at the clusters' effective sample size (`proportions`). The
     others have the quantiles of the Bayesian bootstrap with a prior. The prior is worth one unit

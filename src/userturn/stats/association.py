@@ -203,7 +203,7 @@ def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
     The correlation of the estimates with anything is at most the root of this share times the
     correlation of the true values (Spearman 1904, Am J Psychol 15:72-101). For rates that all lie
     at their floor the share is near 0. The variance of each estimate is derived from its 95%
-    limits. The result is None if the estimates are equal or lack limits.
+    limits. The result is None if the estimates are equal, lack limits or are fewer than two.
     """
     if len(estimates) < 2 or np.isnan(lower).any() or np.isnan(upper).any():
         return None

@@ -123,7 +123,7 @@ def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:
 
 
 def distinct(n: Counts) -> float | None:
-    """Return the number of different words over all words (Li et al. 2016, arXiv:1510.03055)."""
+    """Return different words over all words, or None without any (Li et al., arXiv:1510.03055)."""
     return float((n > 0).sum() / n.sum()) if n.sum() else None
 
 
@@ -152,7 +152,7 @@ def hdd(n: Counts) -> float | None:
 
 
 def jackknife_interval(counts: Counted, measure: Measure, most: float = 1.0) -> Interval:
-    """Return a measure of all words together with its 95% limits over clusters, at most `most`.
+    """Return a measure of all words together with its 95% limits over clusters, from 0 to `most`.
 
     There are no limits with one cluster, nor where the measure is undefined without some cluster.
     """

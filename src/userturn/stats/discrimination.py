@@ -36,7 +36,7 @@ def clustered_auc(scores: ArrayLike, positive: ArrayLike, clusters: Sequence[str
     which is the ratio of the variance of their placements to V at the area. That variance is
     Obuchowski's (1997, Biometrics 53:567-578, section 3), or that of DeLong et al. (1988,
     Biometrics 44:837-845) where every cluster has one turn. There are no limits with fewer than two
-    clusters of positives or of negatives.
+    clusters of positives or of negatives, and no area without both.
     """
     x, is_positive = np.asarray(scores, np.float64), np.asarray(positive, bool)
     if is_positive.all() or not is_positive.any():
@@ -115,7 +115,7 @@ class WonPairs(NamedTuple):
 
 
 def won_pairs(scores: ArrayLike, right: ArrayLike, items: Numbers) -> WonPairs:
-    """Return the pairs that the right answer wins, per item from 0 to the largest number."""
+    """Return all pairs and those that the right answer wins, as counts of items 0, 1, 2, ..."""
     x, is_right = np.asarray(scores, np.float64), np.asarray(right, bool)
     n_items = int(items.max()) + 1 if len(items) else 0
     won, n_pairs = np.zeros(n_items), np.zeros(n_items)
@@ -161,7 +161,7 @@ def chosen(scores: ArrayLike, right: ArrayLike, items: Numbers) -> Array:
 
 
 class Change(NamedTuple):
-    """The mean difference of two choices over items, with its limits and its exact p."""
+    """The mean difference of two choices over items, its limits and exact p, or None."""
 
     estimate: float | None
     lower: float | None

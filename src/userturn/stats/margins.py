@@ -35,8 +35,8 @@ class Counts(NamedTuple):
         turns: scored turns of such a cluster, patterns x conditions; those of a drawn sample times
             the number of turns that each stands for.
         positive: positive turns of such a cluster, patterns x conditions.
-        least: how many turns each counted turn is worth at most, by condition: the number that it
-            stands for, or 1 / k where it is the mean of k.
+        least: the least design effect (`proportions.design_effect`), by condition: the number of
+            turns that a drawn one stands for, or 1 / k where a turn's label is the mean of k.
     """
 
     n: Array
@@ -75,7 +75,7 @@ def correlations(counts: Counts) -> Array:
     """Return the correlations of the conditions' rates over clusters, 0 where a rate does not vary.
 
     The result is an array of conditions x conditions. As in Newcombe's method 10, a positive sum of
-    products is corrected for continuity by half a turn, or by half of what a turn is worth.
+    products is corrected for continuity by half a turn, or by half of the smaller `least`.
     """
     n, turns, positive = counts[:3]
     shares = (n @ positive) / (n @ turns)
@@ -143,7 +143,7 @@ def first_part(counts: Counts) -> Interval:
     share above 0 although none of its turns was positive. The limits of the two rates are exact
     ones at their effective numbers of turns, since one positive turn may stand for hundreds. The
     numbers of turns are random too, with Wilson's limits. Both conditions have scored turns, and
-    each turn counts as many times as it stands for.
+    each turn counts as many times as it stands for. All are None if no turn is positive.
     """
     sizes = counts.n @ counts.turns
     related = np.eye(3)

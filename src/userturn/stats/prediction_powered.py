@@ -90,7 +90,7 @@ def power_tuning(classes: list[_Class]) -> float:
 def corrected_rate(
     predictions: Floats, sample: Labelled, design_effect: float = 1.0, tuning: float | None = None
 ) -> Corrected:
-    """Return the rate that people would find, from a judge's labels and a sample of people's.
+    """Return the rate that people would give, from a judge's labels and a sample of people's.
 
     `predictions` are the judge's labels of all turns of the domain, 0 for turns without one.
     `sample` has turns of every class. The design effect is that of shared items on the variance of
@@ -130,7 +130,7 @@ def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
 
 
 def difference(base: Corrected, condition: Corrected, correlation: float) -> Interval:
-    """Return one corrected rate minus another on shared items, with its limits.
+    """Return the condition's corrected rate minus that of `base` on shared items, with its limits.
 
     The limits are combined by MOVER, as for any difference. The samples of labels are independent.
     So the covariance is r sqrt(t1 t2), where t1 and t2 are the parts of the variances due to the
@@ -146,7 +146,7 @@ def difference(base: Corrected, condition: Corrected, correlation: float) -> Int
 
 
 def allocated(sizes: Array, spreads: Array, n: int, least: int | Array = 1) -> NDArray[np.int64]:
-    """Return how many turns of each stratum are drawn, in proportion to N_h s_h.
+    """Return how many of `n` turns are drawn from each stratum, in proportion to N_h s_h.
 
     N_h are the sizes, and s_h the spreads: standard deviations of labels (Neyman 1934, JRSS
     97:558-625). Strata that would need more turns than they have are taken whole, and the others

@@ -23,7 +23,7 @@ CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """An estimate with the limits of its confidence interval, all None without observations."""
+    """An estimate with its confidence limits, which may be None; all are without observations."""
 
     estimate: float | None
     lower: float | None

@@ -42,7 +42,7 @@ class Judge(NamedTuple):
 
 
 def smallest(holds: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from 1 at which a monotone condition holds, or None at `MOST`."""
+    """Return the smallest number from 1 at which a monotone condition holds, None beyond `MOST`."""
     powers = (2**k for k in range((MOST - 1).bit_length() + 1))
     high = next(filter(holds, powers), None)
     return None if high is None else bisect_left(range(high), True, high // 2 + 1, key=holds)
@@ -85,7 +85,7 @@ def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: fl
 def items_for_half_width(
     turns: Turns, wished: float, n_samples: int, assurance: float | None = None
 ) -> int | None:
-    """Return the number of items that give a rate an interval of ± `wished`.
+    """Return the number of items that give a rate an interval of ± `wished`, or None (`smallest`).
 
     The interval has that width on average, or in the share of studies that `assurance` says (Kupper
     and Hafner 1989, Am Stat 43:101-105), since half of the studies are wider than the average.
@@ -171,7 +171,7 @@ def follow_ups_for_gain(
     """Return the number of follow-ups that tell two models' mean gains apart.
 
     The difference is in the unit of the spread. The test is over conversations, of which there are
-    at least so many that sign flips can be significant.
+    at least so many that sign flips can be significant. The result is `MOST` + 1 if none is enough.
     """
     level = level_of(n_tests)
     variance = 2 * assumed.spread**2 * (1 - assumed.related) * assumed.design_effect
@@ -204,7 +204,7 @@ def _detects(n: int, effect: float, level: float) -> float:
 
 
 def models_for_decoupled(margin: float, n_tests: int = 1, power: float = POWER) -> int | None:
-    """Return the number of models that show a rank correlation of 0 to lie within ± `margin`.
+    """Return how many models show a rank correlation of 0 to lie within ± `margin`, or None.
 
     Each model is of a family of its own. The interval of confidence 1 - 2 x .05 / `n_tests`, of
     Bonett and Wright (`association`), must lie within the margins, while the observed correlation

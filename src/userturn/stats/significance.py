@@ -169,7 +169,7 @@ class Margins(NamedTuple):
     upper: float | None
 
     def hold(self, interval: Interval) -> bool:
-        """Return whether an interval lies within the margins."""
+        """Return whether an interval lies within the margins; ValueError if it has no limits."""
         return (self.lower is None or _checked_limit(interval.lower) > self.lower) and (
             self.upper is None or _checked_limit(interval.upper) < self.upper
         )

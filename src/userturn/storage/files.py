@@ -1,8 +1,7 @@
 """Write files whole or not at all, with their identity. Read given files, list folders, take locks.
 
-A lock ends with its process, however that dies. Snakemake's own lock does not: it is a file that
-only the orderly end of its owner removes. So a driver holds a lock of this module as well. A
-process on the same host that gets it while Snakemake's lock exists knows that the owner is gone.
+A lock ends with its process, however that dies. It keeps other processes of the same machine away
+from an endpoint's budget and pace or a judge's journal; `leases.py` is for several machines.
 """
 
 import errno
@@ -90,7 +89,7 @@ def read_identity(path: str | Path) -> str | None:
 
 
 def read_artifact(path: str | Path) -> dict[str, Any]:
-    """Return the metadata of a Parquet or JSON artifact, empty if userturn did not write it."""
+    """Return the metadata of a Parquet or JSON file, empty if it has none or cannot be read."""
     try:
         if Path(path).suffix == ".parquet":
             return _parquet_metadata(path)

@@ -230,7 +230,7 @@ def lease(
     Args:
         folder: folder of the model's leases.
         shard: name of the shard.
-        lost: called from another thread with the new owner if the lease is taken over.
+        lost: called from another thread, with words for the new owner, if it takes the lease over.
         pause: seconds between two renewals.
         patience: seconds without a change after which an owner counts as gone.
         minds_rivals: whether no other job may hold a shard with items in common.

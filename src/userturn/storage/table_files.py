@@ -109,7 +109,7 @@ def as_written(cell: str) -> str:
 
 
 def csv_of(table: pl.DataFrame) -> str:
-    """Return a table as CSV, with no text a formula and unseen characters as ⟦U+XXXX⟧.
+    """Return a table as CSV, where no text is a formula and unseen characters are ⟦U+XXXX⟧.
 
     Numbers stay numbers, negative ones too.
     """

@@ -49,7 +49,7 @@ def sweeps_folder(grid: Grid, model: str, after_others: bool = False) -> Path:
 
 
 def must_send(grid: Grid, model: str) -> set[str]:
-    """Return the identities of tables some of whose requests unexpectedly lack a reply."""
+    """Return the identities of tables with requests that, as noted, unexpectedly lack a reply."""
     identities: set[str] = set()
     for after_others in (False, True):
         path = sweeps_folder(grid, model, after_others) / UNSENT
@@ -144,7 +144,7 @@ def _lengths(note: Mapping[str, Any]) -> set[int]:
 
 
 def finished_by_shard(grid: Grid, model: str) -> dict[str, set[str]]:
-    """Return the identities of a model's answers, cells and scores that the note of a shard names.
+    """Return by shard the identities of a model's answers, cells and scores that notes vouch for.
 
     Without a description of the model there are none.
     """

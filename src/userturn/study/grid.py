@@ -214,7 +214,7 @@ class Grid:
         return Places(**self.contents.places)
 
     def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
-        """Return the folder of the plans of a cell or of a dataset's answers."""
+        """Return the folder of the plans of a table, such as a cell, by the table's identity."""
         return self.results / "requests" / self.places.pair_folder(model, dataset) / identity
 
     def journal_folder(self, model: str, dataset: str) -> Path:

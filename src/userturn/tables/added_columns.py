@@ -36,8 +36,8 @@ def mark_seen(
 ) -> pl.DataFrame:
     """Return a table with the columns of `SEEN` for each trained model and dataset.
 
-    The dataset `all` is seen if any dataset is. The columns are null for models that were not
-    trained here, since their training data are unknown.
+    The dataset `all` is seen if any of `datasets` is. The columns are null for models that were
+    not trained here, since their training data are unknown. `model` is the column with the models.
     """
     datasets = list(datasets)
     rows = []
@@ -88,7 +88,10 @@ def split_formats(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def join_formats(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table as it was before `split_formats`, with names such as `model+format`."""
+    """Return a table with names such as `model+format`, as before `split_formats`.
+
+    Columns that name the two ends of a contrast stay split.
+    """
     if FORMAT not in table.columns:
         return table
     other = pl.col(FORMAT) != DEFAULT
@@ -107,7 +110,7 @@ def read_joined(path: str | Path) -> pl.DataFrame:
 
 
 def is_default(column: str = "model") -> pl.Expr:
-    """Return whether rows are of the default format, by a column of models or families."""
+    """Return an expression: is a row of the default format, by a column of models or families?"""
     return ~pl.col(column).cast(pl.String).str.contains(BETWEEN, literal=True)
 
 

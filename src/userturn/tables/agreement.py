@@ -78,7 +78,10 @@ def coefficients(
 def agreement(
     labelled: pl.DataFrame, judged: pl.DataFrame, labels: Sequence[str], seed: int
 ) -> pl.DataFrame:
-    """Return every coefficient of every comparison, or a row with the reason why there is none."""
+    """Return every coefficient of every comparison, and for a kind without one a row that says why.
+
+    `labelled` and `judged` are those of `labelled_beside_judges`, `labels` those of the rubric.
+    """
     compared = list(comparisons(labelled, judged))
     rows = [row for comparison in compared for row in _rows(comparison, labels, seed)]
     n_annotators = sum(name.startswith("annotator ") for name in labelled.columns)

@@ -33,7 +33,7 @@ def _items(rows: pl.DataFrame) -> int:
 
 
 def missing(what: str) -> StudyResult:
-    """Return that the study lacks what a prediction is about, so that it cannot be compared."""
+    """Return the result of a study that lacks what a prediction is about: not comparable."""
     return StudyResult("–", None, f"this study has no {what}")
 
 

@@ -69,7 +69,7 @@ def share_is(interval: Interval, published: float, rounding: float) -> Decision:
 def all_near_zero(rates: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that every rate is near zero, below the margin.
 
-    A single rate above the margin is enough to fail, so the intervals are simultaneous
+    A single rate above the margin is enough to fail, so the intervals for that are simultaneous
     (Bonferroni).
     """
     if all(_limits(rate)[1] <= MARGIN for rate in rates):

@@ -79,7 +79,7 @@ def limits_over_models(models: pl.DataFrame, name: str) -> tuple[Array, Array, A
 
 
 def add_adjusted_p(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
-    """Return a table of exploratory tests with p-values adjusted after Benjamini and Hochberg."""
+    """Return a table with `p_adjusted`, by Benjamini and Hochberg over rows with equal `within`."""
     parts = []
     for part in table.partition_by(within, maintain_order=True):
         tested = part.filter(pl.col("p").is_not_null())

@@ -53,7 +53,7 @@ def chance_floor(
 
     `own` has one row per turn and judge. Its `genuine` is after the turn's own answer, and null if
     unscored. `swapped` has some of these turns, with `after_another` after another item's answer.
-    `sensitivity` has each judge whose turns people labelled.
+    `sensitivity` is by judge, from people's labels, and lacks judges without any.
     """
     items = own.group_by(*JUDGED_CELL_KEYS, clusters()).agg(
         n=pl.col("genuine").count(), y=pl.col("genuine").sum()

@@ -73,10 +73,11 @@ def compare(paired: Iterable[Pairs]) -> pl.DataFrame:
 def assign_tests(
     contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Expr, of: str = ""
 ) -> pl.DataFrame:
-    """Return contrasts with the set of tests that each belongs to, and the set's correction.
+    """Return contrasts with the columns `tests`, the set that each belongs to, and `correction`.
 
     `confirming` says which rows are confirmatory if they are at the main temperature and
-    perturbation. `of` ends the name of the sets, where they do not compare conditions.
+    perturbation, and of the default format. `of` is added to the sets' names, which end in `by` and
+    the judge.
     """
     # Accuracies have no temperature.
     coolest = pl.col("temperature").eq_missing(pl.col("temperature").min())
@@ -254,7 +255,8 @@ def interactions(
 
     `rows` are those of `compare_families`. The sets of tests are like those of other contrasts.
     Over all datasets, perturbations at the lowest temperature and temperatures without a
-    perturbation are confirmatory (Holm). All others are exploratory.
+    perturbation are confirmatory (Holm). All others are exploratory. Without `rows` there is one
+    that gives the reason.
     """
     shared = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
     if rows:

@@ -52,7 +52,11 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of turns for each pair of labels by any two raters, with people first."""
+    """Return the number of turns with each pair of labels by two raters, people before a judge.
+
+    `labelled` and `judged` are those of `labelled_beside_judges`. Without people's labels, a row
+    says so.
+    """
     tables = []
     for kind, first, second, table, raters in comparisons(labelled, judged):
         if first == PEOPLE:
@@ -82,9 +86,10 @@ def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns that a judge labels differently from people, or on which people differ.
+    """Return a row for each judge and turn on which the judge and people do not agree.
 
-    Turns that differ in whether they are genuine come first.
+    Where people differ, or the judge has no label, `differ_in_genuine` is null, and the row comes
+    first. Then come the turns that only one side calls genuine.
     """
     people_say = pl.col(PEOPLE) == GENUINE
     tables = [

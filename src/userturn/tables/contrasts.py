@@ -152,9 +152,10 @@ def contrasts(
     seen: Seen,
     members: pl.Expr,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return every contrast of follow-ups, and those of two families (`compared_members`).
+    """Return follow-ups' contrasts of conditions and trained models, and those of two families.
 
-    `items` are counted by cell and judge (`turn_rates.count_items`).
+    `items` are counted by cell and judge (`turn_rates.count_items`). `members` says which families
+    are compared (`compared_members`).
     """
     cells = cells_of(items)
     models = [pair for pairs in trainings.values() for pair in pairs]
@@ -172,7 +173,7 @@ def contrasts(
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> Cells:
-    """Return graded answers as counted items, with the family of each model."""
+    """Return the cells of graded answers as counted items, with the family of each model."""
     counted = count_answers(grades).join(families.select("model", "family"), on="model")
     return cells_of(counted)
 
@@ -200,6 +201,7 @@ def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataF
     """Return contrasts with how each post-trained model was trained, and what it has seen.
 
     A model trained from a trained one has rows against that model and against their common base.
+    Rows over a family of trained models are left out.
     """
     is_trained = pl.col("factor") == "model"
     untrained = table.filter(~is_trained | (pl.col("scope") != "family"))

@@ -39,8 +39,9 @@ def _messages(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return each cluster that shares a message list with others, and the first of these clusters.
+    """Return (cluster, first cluster of its group) for each cluster that is not the first itself.
 
+    Clusters whose items have equal messages are a group, directly or by way of others.
     Each item is given as its cluster and a hash of its messages.
     """
     first: dict[str, str] = {}  # by cluster, an earlier cluster to join it to, or itself

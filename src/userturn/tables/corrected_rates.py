@@ -27,7 +27,7 @@ class Domain:
     """Turns of some cells with one judge's labels, the sample drawn from them, people's labels."""
 
     turns: pl.DataFrame  # keys, item; `genuine` by the judge, null without a label
-    sampled: pl.DataFrame
+    sampled: pl.DataFrame  # key columns, id, stratum, judge of the draw, inclusion_probability
     labelled: pl.DataFrame  # id, share_genuine
 
     def part(self, turns: pl.DataFrame, sampled: pl.DataFrame) -> "Domain":
@@ -99,7 +99,7 @@ class Domain:
 
 
 def correlation(first: Domain, second: Domain) -> float:
-    """Return the correlation over items of the judge's rates in two domains, absent ones as 0."""
+    """Return the correlation of the judge's rates in two domains, over the items of either."""
     sums = [
         domain.turns.group_by("dataset", clusters()).agg(
             m=pl.len().cast(pl.Float64), y=pl.col("genuine").sum().cast(pl.Float64)
@@ -140,7 +140,7 @@ def domains(
 ) -> Domains:
     """Return the domain of every cell and judge, and of every model over datasets and judge.
 
-    A domain over datasets has only the cells that turns were drawn from.
+    A domain over datasets has only the cells that turns were drawn from. Failed turns are in none.
     """
     frame = turns.filter(pl.col("outcome") != "error")
     sampled, labelled = sampled_and_labelled(frame, annotations, keys)
@@ -165,7 +165,10 @@ def domains_of(material: Material) -> Domains | None:
 
 
 def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[str, Any]:
-    """Return the columns of a corrected rate. A domain of None had no turns drawn from it."""
+    """Return the columns of a corrected rate, or of the reason for none, which `why_not` may be.
+
+    A domain of None had no turns drawn from it.
+    """
     if domain is None:
         return {"corrected_reason": NO_SAMPLE}
     counts = {"n_turns_drawn_from": domain.turns.height, "n_labelled": domain.labelled.height}

@@ -117,7 +117,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
-    """Yield the verdicts on the turns after each model's answers, including each one's own."""
+    """Yield the verdicts on the turns after each answerer's answers, including models' own."""
     of_judges = range(len(grid.judges))
     crossed = [at.answerer for at in crossings(grid) for _ in of_judges]
     own = [cell.model for cell in own_cells(grid) for _ in of_judges]

@@ -148,7 +148,7 @@ def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 def _against(
     row: dict[str, Any], at: Callable[[float], tuple[Any, ...]], margins: Margins
 ) -> dict[str, Any]:
-    """Return a row with its interval, margins and p, which are missing if it has no interval.
+    """Return a row with its margins, and with interval, p and outcome unless it has no interval.
 
     `at` takes a confidence and returns the estimate, its limits and possibly further values.
     """
@@ -253,7 +253,7 @@ def no_accuracy_loss(
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield the claims that accuracy and follow-ups are uncorrelated over models without a base."""
+    """Yield per judge and temperature the claim that accuracy and follow-ups are uncorrelated."""
     for names, group in sorted_groups(beside.filter(dataset=ALL), ["temperature", "judge"]):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}

@@ -106,7 +106,7 @@ class Pairs(NamedTuple):
 def pairs(cells: Cells, factor: str, baseline: Any, keys: Sequence[str]) -> Pairs:
     """Return each cell under a condition beside the cell under the baseline that is alike.
 
-    The conditions differ in the name `factor`, and cells that are alike have equal `keys`.
+    The conditions differ in the column `factor`, and cells that are alike have equal `keys`.
     """
     is_baseline = pl.col(factor) == baseline
     after, before = (cells.names.filter(one) for one in (~is_baseline, is_baseline))
@@ -185,7 +185,7 @@ Rows = Sequence[tuple[str, int, int]]
 
 
 def counted(pairs: Pairs, rows: Rows) -> Columns:
-    """Return the number of items with equal states, over some pairs of cells."""
+    """Return the items of some pairs of cells, those with equal states counted together."""
     _, items, states = pairs.cells
     codes = [items[here] * len(states) + items[there] for _, here, there in rows]
     of_both, n = np.unique(np.concatenate(codes), return_counts=True)
@@ -220,7 +220,7 @@ def _mean(values: Array) -> Array:
 
 
 def _count_pooled(pairs: Pairs, rows: Rows) -> Columns:
-    """Return the number of items with equal turns and changes, over models and datasets."""
+    """Return items pooled over models, those with equal turns and changes counted together."""
     datasets = dict[str, list[tuple[str, int, int]]]()
     for row in rows:
         datasets.setdefault(row[0], []).append(row)
@@ -233,9 +233,10 @@ def _count_pooled(pairs: Pairs, rows: Rows) -> Columns:
 def contrasts_by(
     pairs: Pairs, keys: Sequence[str], are_models_pooled: bool = False
 ) -> Iterator[tuple[dict[str, Any], Columns]]:
-    """Yield the keys and the counted items of each contrast in which one was scored twice, sorted.
+    """Yield the keys and the counted items of each contrast, sorted by the keys.
 
-    A contrast is of the pairs of cells with equal `keys`.
+    A contrast is of the pairs of cells with equal `keys`. It is left out unless some item was
+    scored under both conditions.
     """
     of_rows = [pl.col(name).alias(f"{name} of each") for name in PLACES]
     groups = pairs.names.sort(*keys, *PLACES).group_by(keys, maintain_order=True)

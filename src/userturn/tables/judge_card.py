@@ -89,7 +89,11 @@ NO_ANSWER = "no conversation in English with an answer"
 
 
 def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Return the measures of each judge, by source, and within a source by kind of turn."""
+    """Return the measures of each judge by source, over all turns and by each column of `BY`.
+
+    `turns` are those of `known_turns`. Over all turns there are also kappa, except with people,
+    lenient measures, and the reliability of probabilities.
+    """
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
         at = {"judge": judge, "source": source}
@@ -124,7 +128,7 @@ def _groups(turns: pl.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...
 def measures(
     turns: pl.DataFrame, of: dict[str, str], population: pl.DataFrame | None = None
 ) -> Iterator[dict[str, object]]:
-    """Yield the measures that can be computed on these turns.
+    """Yield the measures that can be computed on these turns, with the columns `of`.
 
     If the turns are of a kind that people's labels revealed, `population` has all drawn turns.
     """

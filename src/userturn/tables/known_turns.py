@@ -1,7 +1,7 @@
-"""Turns whose kind is known, with each judge's label, from five sources.
+"""Turns whose kind is known, with each judge's label.
 
-Human follow-ups, planted failures (copies and fixed texts, hard ones, injections), the project's
-own labelled turns, and people's labels of the study's turns.
+They are human follow-ups, planted failures (copies and fixed texts, hard ones, injections), the
+project's own labelled turns, and turns of the study that people labelled.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def lengths(texts: pl.Expr) -> pl.Expr:
 
 
 def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
-    """Return verdicts as turns of known kind, with null for columns that are not given."""
+    """Return verdicts as turns of known kind: columns not given are null, and each weight is 1."""
     own = {name: pl.col(name) for name in ("judge", "label")}
     nothing = {name: pl.lit(None) for name in TURN} | {"weight": pl.lit(1.0)}
     if "probabilities" in verdicts.columns:
@@ -131,7 +131,7 @@ def peoples_turns(labelled: pl.DataFrame) -> pl.DataFrame:
 
 
 def control_verdicts(material: Material) -> pl.DataFrame:
-    """Return all judges' verdicts on turns of a known kind, with the conversation of each.
+    """Return all judges' verdicts on controls that are no injections, with their conversations.
 
     Human replies in one tree belong to one conversation. So do all failures planted in one item,
     whichever model's answer they follow.

@@ -51,7 +51,7 @@ class Layout(NamedTuple):
 def column(
     heading: str, kind: str, *columns: str, printed: str | None = "", text: pl.Expr | None = None
 ) -> Column:
-    """Return a column that is shown everywhere.
+    """Return a column that the report shows, and so do Markdown and LaTeX unless `printed` is None.
 
     Without `columns` it shows the table's column named `heading`. Without `printed` it has one
     heading everywhere.
@@ -133,8 +133,8 @@ def _is(column: pl.Expr, value: Any) -> pl.Expr:
 def page_table(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]:
     """Return a table as the report's page takes it, with the primary judge's rows first.
 
-    The result has `columns`, each a heading and a kind, and `rows`, each with the values of every
-    column, which are three where it has limits.
+    The result has `columns`, each a heading and a kind, and `rows`, each with a tuple per column:
+    the values of `Column.columns`.
     """
     rows = _rows(table, layout.filters)
     if "judge" in rows.columns:

@@ -49,7 +49,10 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
-    """Return the share of turns likeliest after their own context, and the share by chance."""
+    """Return the share of turns likeliest after their own context, and the share by chance.
+
+    `name` is the column that says so, `n_others` the column with the number of other contexts.
+    """
     seen = turns.drop_nulls(name)
     rate, _ = rate_over(seen, ["conversation"], name)
     chance = (1 / (seen[n_others] + 1)).mean() if seen.height else None

@@ -1,4 +1,4 @@
-"""Parts of cells, turns of talks and languages: their rates, and their contrasts."""
+"""Parts of cells, by turns of conversations and by languages: their rates and contrasts."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any

@@ -41,10 +41,10 @@ class Assumption(NamedTuple):
 def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     """Return the assumptions for the next study, by the names of the command's options.
 
-    Without a judge, the verdicts of the study's first judge count.
+    Without a judge, the verdicts of the study's primary judge count.
 
     Raises:
-        UserError: the folder is not that of a finished study, or lacks the judge.
+        UserError: the folder is not that of a finished study of this version, or lacks the judge.
     """
     tables = {name: _read(results, name) for name in TABLES}
     judge = judge or read_study_record(results).grid(results).primary_judge

@@ -180,7 +180,7 @@ def rates(
 
 
 def add_turn_columns(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataFrame:
-    """Return the rates with columns of another table, which only rows of cells and models have."""
+    """Return the rates with columns of another table, null except in the rows `OF_TURNS`."""
     of = [pl.when(OF_TURNS).then(name).alias(name) for name in columns]
     bare = rates.drop(list(columns))
     joined = bare.join(more, on=JUDGED_CELL_KEYS, how="left", maintain_order="left")

@@ -1,4 +1,4 @@
-"""What turns say again, and rates over different texts."""
+"""User turns that copy one another, and rates in which each different text counts once."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -36,8 +36,8 @@ def mark_copies(turns: pl.DataFrame) -> pl.DataFrame:
     """Return the turns of a cell with their `cluster`, their text `said`, and `is_copy`.
 
     A copy has the same text as a turn after another item, apart from white space at the ends. Turns
-    that belong to one item (`datasets.clusters`) are no copies of each other. `said` and `is_copy`
-    are null where a turn has no text.
+    that belong to one item (`datasets.turns.clusters`) are no copies of each other. `said` and
+    `is_copy` are null where a turn has no text.
     """
     named = turns.with_columns(STRIPPED, clusters().alias("cluster"))
     n_clusters = pl.col("cluster").n_unique().over("said")
@@ -46,7 +46,7 @@ def mark_copies(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def mark_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns of a cell with `is_near_copy`, True for exact and near copies.
+    """Return turns from `mark_copies` with `is_near_copy`: True for exact and near copies.
 
     Near copies are as in `tables.training_overlap`: the Jaccard similarity of their sets of
     character 5-grams is 0.8 or more. A turn without a word is near no other.
@@ -152,9 +152,10 @@ def number_texts(cell: pl.DataFrame) -> pl.DataFrame:
 
 
 def distinct_rates(judged: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return one row per cell and judge, and one over all datasets.
+    """Return the columns `SCHEMA` per cell and judge, and the same over all datasets (`all`).
 
-    `judged` has the verdicts on turns, in parts that each have all verdicts of a cell and judge.
+    `judged` has verdicts, with `is_copy` and `text` of their turns (`number_texts`), in parts that
+    each have all verdicts of a cell and judge.
     """
     items = pl.concat(map(_counted_items, judged)).sort(*JUDGED_CELL_KEYS, "item").drop("item")
     rows = [*_rows(items), *_rows(items.with_columns(dataset=pl.lit(ALL)))]

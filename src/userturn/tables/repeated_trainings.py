@@ -114,7 +114,7 @@ def limits_over_trainings(confidence: float, turns: Counts, changes: Floats) -> 
 
 
 def compare_trainings(parts: Sequence[Pairs], first: Pair) -> pl.DataFrame:
-    """Return the contrasts of a recipe with each base, over its trainings.
+    """Return the contrasts of a recipe with one base, over its trainings.
 
     `parts` has the pairs of each training and its base. The recipe's rows have the names
     of the `first` pair. The test is by the interval, since the items' signs cannot be exchanged

@@ -127,10 +127,10 @@ def gain(gains: pl.DataFrame, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
-    """Return the first sample of each turn, with the share of earlier user texts that it repeats.
+    """Return by `item` the share of the turn that repeats earlier user texts (`share_repeated`).
 
-    Conversations go up to the answer before the turn. Their last `depth - 1` user messages are the
-    model's own.
+    The turn is the first sample. `prompt` is of the item's own user messages, `turns` of the
+    model's, which are the last `depth - 1` of the conversation before the turn.
     """
     texts = turns.filter(sample=0).select("item", "outcome", "text")
     both = texts.join(conversations.select("item", "messages"), on="item", maintain_order="left")

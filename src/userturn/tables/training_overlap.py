@@ -38,7 +38,7 @@ def runs(text: str) -> Runs:
 
 
 def contained(items: Sequence[Sequence[str]], conversations: Iterable[Sequence[str]]) -> set[int]:
-    """Return the numbers of the items that contain a training text, or are contained in one."""
+    """Return the positions of items that hold a training text or that a conversation holds."""
     of_items = [(n, runs(text)) for n, texts in enumerate(items) for text in texts]
     places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for position, (_, runs_of_item) in enumerate(of_items):

@@ -1,4 +1,4 @@
-"""Table `turn_properties`: what user turns are like, as nobody judged them."""
+"""Table `turn_properties`: what user turns are like, without a judge."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf

@@ -48,7 +48,7 @@ def count_verdicts(verdicts: pl.LazyFrame, labels: Sequence[str]) -> pl.DataFram
 
     Statistics over these rows are clustered by item. Where a dataset has several turns of a
     conversation, or versions of a problem, `item` is the conversation or the problem: what belongs
-    to one is no more independent than the samples of an item (`datasets.clusters`).
+    to one is no more independent than the samples of an item (`datasets.turns.clusters`).
 
     Returns:
         The key columns and `item` (categories, so that ten million rows fit in memory);

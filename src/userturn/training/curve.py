@@ -117,7 +117,10 @@ def written(
     max_tokens: int,
     **sampling: Any,
 ) -> list[str]:
-    """Return the text of a loaded model after each prompt, empty after a prompt without tokens."""
+    """Return the text of a loaded model after each prompt, empty after a prompt without tokens.
+
+    A text ends before one of the token ids `ends`. It is greedy, unless `sampling` says otherwise.
+    """
     import torch
 
     by_position = {position: list(ids) for position, ids in enumerate(prompts) if ids}

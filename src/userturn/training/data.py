@@ -94,7 +94,8 @@ def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
     """Return CollabLLM's conversations, each from its row with the latest turn and best score.
 
     Wu et al. 2025 (arXiv:2502.00640) make their data for supervised fine-tuning in this way. The
-    goal is the problem of the conversation, and the reference is the problem's final answer.
+    goal is the problem of the conversation, and the reference is the problem's final answer. Rows
+    below `minimum_accuracy` in the settings are left out.
     """
     best: dict[str, tuple[Any, Row]] = {}
     for where, row in rows:
@@ -139,7 +140,9 @@ def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
 def prepare_training_data(
     recipe: Recipe, identity: str, path_to_pins: str | Path, path_to_data: str | Path
 ) -> None:
-    """Write a recipe's conversations, each once, of the commits that the file of pins records.
+    """Write a recipe's conversations, each once, and the commit of each branch to the file of pins.
+
+    A branch that the file of pins has already is read at that commit.
 
     Raises:
         UserError: a file is not available, lacks columns of its format, or no conversation is left.

@@ -58,8 +58,8 @@ def tasks(
 ) -> list[Task]:
     """Return a task for each place in the conversations where the role `turn` is next.
 
-    Prompts are made as in the study: for a user turn, the probe after an answer. Prompts of
-    more than `max_tokens` tokens are left out.
+    Prompts are made as in the study: for a user turn, the probe after an answer. Equal prompts
+    count once, and prompts of more than `max_tokens` tokens are left out.
 
     Raises:
         UserError: there is no such place, or the trainer would read other tokens than the study.
@@ -88,7 +88,7 @@ def tasks(
 
 
 def tasks_of(template: Template, training: Training) -> list[Task]:
-    """Return the tasks of a training, only those with a reference if accuracy is rewarded."""
+    """Return the tasks of the conversations that are learnt, with a reference if one is needed."""
     how, others = training.recipe["grpo"], held_out(training.rows, training.recipe)
     rows = [row for row in training.rows if row["conversation"] not in others]
     if "accuracy" in how["rewards"]:
@@ -175,7 +175,7 @@ def _rollouts(
 
 
 def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> Any:
-    """Return TRL's GRPOTrainer over the tasks of all conversations, by a recipe of this method."""
+    """Return TRL's GRPOTrainer over `tasks_of` a training, by a recipe of this method."""
     from trl import GRPOConfig, GRPOTrainer
 
     how, template = training.recipe["grpo"], parts.template

@@ -24,7 +24,7 @@ from userturn.training.simulated_user import Conversation, Endpoints
 
 Keep = Callable[[int, Any], None]  # a question's position, and its reply or None
 Ask = Callable[[Sequence[int], Keep], list[str]]
-"""Asks the questions in some places, keeps each reply at once, and returns the errors."""
+"""Asks the questions at some positions, keeps each reply at once, and returns the errors."""
 
 
 class KeptReplies:

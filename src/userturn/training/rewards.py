@@ -43,7 +43,7 @@ def final_answer(answers: Sequence[str]) -> str:
 
 
 def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequence[Any]) -> Scores:
-    """Return 1 if the answer of a conversation is correct, 0 if it is wrong, None if undecided."""
+    """Return 1 for a correct final answer, 0 for a wrong one, None if it cannot be decided."""
     cases = [
         Case(answer=final_answer(conversation.answers), reference=reference)
         for conversation, reference in zip(conversations, references, strict=True)

@@ -46,7 +46,8 @@ def continued(
 ) -> list[Rollout]:
     """Return conversations with up to `n_turns` more turns of the user, each answered.
 
-    A conversation ends when the simulated user ends it or gives no readable reply.
+    A conversation ends when the simulated user ends it or gives no readable reply, or the model
+    answers nothing.
     """
     conversations = list(rollouts)
     open_ones = list(range(len(conversations)))

@@ -50,9 +50,9 @@ from userturn.wording import number_of
 def learnt_rows(
     template: Template, training: Training, is_held_out: bool = False
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return the rows that a supervised training learns, and how many it does not, by reason.
+    """Return rows for a supervised training, and how many turns were left out or cut, by reason.
 
-    If `is_held_out`, they are those of the conversations that it holds out.
+    They are of the conversations that are learnt, or if `is_held_out` of the others.
     """
     how = training.recipe["sft"]
     others = held_out(training.rows, training.recipe)
@@ -65,7 +65,7 @@ def learnt_rows(
 
 
 def supervised_trainer(training: Training, parts: TrainerParts) -> Any:
-    """Return TRL's SFTTrainer over the learnt turns of all conversations."""
+    """Return TRL's SFTTrainer over the turns of the conversations that are learnt."""
     from trl import SFTConfig, SFTTrainer
 
     rows, reasons = learnt_rows(parts.template, training)
@@ -168,8 +168,10 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
     """Train on from the last checkpoint, and return the folder of the final checkpoint.
 
     Raises:
-        InterruptedTrainingError: a signal came. A checkpoint was made.
-        UserError: the data does not suit the recipe, or an endpoint is down.
+        InterruptedTrainingError: a signal came, or another job took the lease over. A checkpoint
+            was made.
+        UserError: the data does not suit the recipe, an endpoint is down, the memory of the GPU is
+            full, or the trainer left no checkpoint.
     """
     step, checkpoint = last_checkpoint(training.checkpoints)
     if checkpoint is None or step < training.n_steps:
@@ -190,7 +192,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
 
 @contextmanager
 def checkpoint_named(model: str, checkpoints: Path) -> Iterator[None]:
-    """Add to the error of a user or of a full GPU which checkpoint is kept."""
+    """Add to a UserError, and to the error of a full GPU, which checkpoint is kept."""
     try:
         yield
     except (UserError, RuntimeError) as error:
@@ -228,6 +230,8 @@ def train(
     path_to_record: str | Path,
 ) -> None:
     """Train a model by its recipe, merge it, and write its folder and the record of its training.
+
+    By GRPO, the table of draws is written beside the folder, as `draws.parquet`.
 
     Raises:
         UserError: as for `run_to_the_end`, or another job trains the model.

@@ -31,7 +31,8 @@ def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
 def remove_torn(folder: Path) -> None:
     """Remove the checkpoints that a killed training did not finish writing.
 
-    The trainer keeps the checkpoint of the highest step alone, whole or not.
+    The trainer keeps only the checkpoint of the highest step. If that were a torn one, the last
+    whole one would be deleted.
     """
     for path in _checkpoints_by_step(folder).values():
         if not is_whole(path):
@@ -97,7 +98,7 @@ class TrainerParts:
     others: Mapping[str, Any]  # arguments of the trainer itself: adapter and callbacks
 
     def trainer(self, kind: Any, configuration: Any, rows: list[dict[str, Any]], **own: Any) -> Any:
-        """Return TRL's trainer of a kind over some rows, with the kind's `own` arguments."""
+        """Return a trainer of the class `kind` over some rows, with that class's arguments."""
         from datasets import Dataset
 
         return kind(
@@ -111,7 +112,7 @@ class TrainerParts:
 
 
 def n_steps_of(recipe: Recipe, n_rows: int) -> int:
-    """Return the number of updates that a recipe makes with so many rows."""
+    """Return the number of updates of the weights that a recipe makes with `n_rows` rows."""
     how = recipe["optimisation"]
     if "steps" in how:
         return int(how["steps"])
@@ -120,7 +121,7 @@ def n_steps_of(recipe: Recipe, n_rows: int) -> int:
 
 
 def trainer_arguments(training: Training, has_gpu: bool) -> dict[str, Any]:
-    """Return the arguments that a trainer of any method takes from a recipe."""
+    """Return the arguments of a trainer's configuration that all methods share."""
     how = training.recipe["optimisation"]
     schedule = how["schedule"]
     return {

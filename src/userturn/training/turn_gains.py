@@ -1,6 +1,6 @@
 """How much likelier a model finds a user turn after its own answer than after others: its gain.
 
-It is the study's measure (`userturn.likelihood`), by a model that is loaded already.
+It is the study's measure (`generation.scores.turn_gains`), by a model that is loaded already.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,12 @@
 """Answers the rules' questions to a study: inputs, params and resources of each job.
 
 columns.py: what the columns of somebody's rows are for, as far as can be told.
-data.py: for rules/data.smk and rules/training.smk, and tables of turns by model and dataset.
+data.py: datasets, models and trainings, and tables of turns by model and dataset.
 first_study.py: the configuration of a first study, of a model's name and a file of questions.
 downloads.py: whether the models to be downloaded fit on the disk.
 humans.py: rounds of labels and of pairs, and the cells they draw from.
 job_record.py: one record per job: inputs, outputs, settings, times, code and machine.
-jobs.py: every rule with a script: what it makes from what, and by which function.
+jobs.py: every rule that `run_job` runs: what it makes from what, and by which function.
 judges.py: for rules/judges.smk: what each judge has yet to judge.
 nearest_target.py: a target that nothing makes, told with the one that was meant.
 pending.py: for rules/generation.smk: what is missing or outdated, and its sweeps.

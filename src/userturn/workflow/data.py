@@ -1,7 +1,4 @@
-"""Datasets and models before any GPU is used, for rules/data.smk and rules/training.smk.
-
-Also the tables made from user turns, by model and dataset.
-"""
+"""Datasets, models and trainings before any GPU is used, and tables made from user turns."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,7 +43,7 @@ class DataGrid:
         return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
 
     def described_first(self, model: str) -> list[str]:
-        """Return the path of the default format's description, which fixes the model's revision."""
+        """Return the path of the default format's description, for a model in another format."""
         name = model_of(model)
         return description_files([name] if name != model else [])
 
@@ -85,7 +82,7 @@ class TrainingGrid:
         return [f"results/training/{name}/model"] if name in self.grid.trained else []
 
     def base(self, model: str) -> list[str]:
-        """Return the paths of a base's description and, if it is trained here, of its folder."""
+        """Return the path of the description of a model's base, and its folder if trained here."""
         base = self.grid.entries[model]["base"]
         return [*description_files([base]), *self.folder_of(base)]
 
@@ -133,7 +130,7 @@ class _TurnTables:
         raise NotImplementedError
 
     def user_turns_of(self, model: str, dataset: str) -> list[str]:
-        """Return the paths of the user turns of those cells of a model and dataset."""
+        """Return the paths of the user turns that are in the table of a model and dataset."""
         return files_of(self.cells_of[model, dataset], "user_turns.parquet")
 
     def _identities_of(self, model: str, dataset: str) -> list[str]:

@@ -80,9 +80,9 @@ class FirstModel:
 
     name: str
     entry: Mapping[str, Any]
-    longest: int | None
+    longest: int | None  # tokens of prompt and reply together, if known
     setup: Setup | None
-    told: str
+    told: str  # what a user is told of it
 
     @property
     def is_quick(self) -> bool:

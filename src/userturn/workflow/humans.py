@@ -112,7 +112,8 @@ class HumanGrid(RoundGrid):
         """Take the grid of a checked configuration.
 
         Raises:
-            ConfigError: the judge whose labels make the strata is not in this run.
+            ConfigError: the judge whose labels make the strata is not in this run, or a name in
+                `humans.from` or `humans.include_private` is not defined.
         """
         self.settings = grid.config["humans"]
         super().__init__(grid, "humans", self.settings["rounds"])

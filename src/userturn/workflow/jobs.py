@@ -1,4 +1,4 @@
-"""The table of jobs: what each rule with a script makes, from what, and by which function.
+"""The table of jobs: what each rule that `run_job` runs makes, from what, by which function.
 
 Rules, `userturn remake`, `userturn why` and the audit read this table.
 """

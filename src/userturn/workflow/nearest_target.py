@@ -20,7 +20,7 @@ def nearest_target(target: str, study: Study, rules: list[str]) -> str:
 
 
 class NearestTarget(logging.Filter):
-    """A filter that replaces Snakemake's own message by that error."""
+    """A filter that replaces Snakemake's own message by that of `nearest_target`."""
 
     def __init__(self, study: Study, workflow: Any) -> None:
         """Take the study and the workflow, whose rules are defined later."""

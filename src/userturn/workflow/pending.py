@@ -279,7 +279,7 @@ class GenerationGrid:
         return any(follows_others(self.grid, of) == after_others for of in tables)
 
     def answered_first(self, model: str, shard: str) -> list[str]:
-        """Return the markers of a pending sweep whose answers are also a model's, if there is one.
+        """Return the markers of another model if its pending sweep asks for this model's answers.
 
         A model in another format that changes only user turns does not ask for answers again.
         """

@@ -20,7 +20,7 @@ class Table(NamedTuple):
     rule: str  # that makes it
     place: int  # among the tables: in the report, the smallest number is first
     row: str  # what one row is, in words
-    made_of: tuple[str, ...]  # names of `workflow.tables.INPUTS`, and tables that it is made from
+    made_of: tuple[str, ...]  # tables, and inputs of `workflow.tables.INPUTS` or of sources
     settings: tuple[str, ...] = ()  # names of `workflow.tables.SETTINGS` that change it besides
     formats: tuple[str, ...] = BARE  # the endings of its files in results/tables
     needs: str | None = None  # the input that a study must have for the table to apply
@@ -118,5 +118,5 @@ def input_names(rule: str) -> list[str]:
 
 
 def input_of(name: str) -> str:
-    """Return the name in a study of the paths of an input of tables or figures."""
+    """Return how the table of jobs names an input of tables or figures, as in `study.inputs.x`."""
     return f"study.{'tables.paths' if name in TABLES else 'inputs'}.{name}"

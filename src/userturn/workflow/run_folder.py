@@ -213,7 +213,7 @@ OUTPUT_LINKS = ".kept"  # folder of a study's results, exists only during a run
 
 
 def keep_outputs(workflow: Any, results: Path) -> None:
-    """Keep links to the present outputs of all jobs that will run, except jobs with an engine.
+    """Keep links to the present files of jobs that will run, except jobs without inputs.
 
     Outputs that a killed run kept are restored first.
     """

@@ -77,7 +77,7 @@ WILDCARDS = (
 
 
 class ShortRun(logging.Filter):
-    """Lets pass how many jobs there are, each fifth of them that is done, and what goes wrong.
+    """Lets pass how many jobs there are, a line as each fifth of them is done, and what goes wrong.
 
     What a sweep says of its requests comes from the sweep itself.
     """
@@ -262,9 +262,9 @@ def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any
 def prepare(study: Study, workflow: Any) -> None:
     """Do what comes before Snakemake looks at a study's files.
 
-    Labels that nobody reads are named. A dry run says what a run would ask. A run removes the
+    Labels that nobody reads are named. A dry run says what a run would ask. A run puts aside the
     markers of sweeps that have to be done again, if it is the only one here. The process inside a
-    cluster's job ends, before it removes anything, if another job does the same.
+    cluster's job ends, before it does anything, if another job works on the same sweep.
     """
     keep_private(study)
     check_shared_disk(workflow)

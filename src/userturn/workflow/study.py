@@ -1,4 +1,4 @@
-"""The object that rules ask, with one part for each rules file, and every artifact of a study."""
+"""The object that rules and the table of jobs ask, and every artifact of a study."""
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
@@ -27,7 +27,7 @@ Identities = dict[str, str | None]
 
 
 class Study:
-    """A study as rules ask it, with one part per rules file."""
+    """A study as rules and the table of jobs ask it, in parts."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -52,7 +52,7 @@ class Study:
 
     @cached_property
     def identities(self) -> Identities:
-        """The identities of all files from which tables are made, by path."""
+        """The identities of all artifacts but tables, figures and the report, by path."""
         return {
             "results/study.json": self.record_identity,
             **self._identities_before_generation(),

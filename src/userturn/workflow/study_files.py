@@ -122,7 +122,7 @@ class Files:
 
     @property
     def recorded(self) -> dict[str, str]:
-        """The sha256 of every artifact that a record claims and that exists or was left out."""
+        """The sha256 of every recorded artifact that exists or was left out, without `OF_A_RUN`."""
         return {
             path: self.hashes[path]
             for path in sorted(self.makers.keys() & self.hashes.keys())
@@ -138,7 +138,7 @@ class Files:
         return None
 
     def has_changed_inputs(self, artifact: str) -> bool:
-        """Return whether an artifact was made from other contents than its inputs have now."""
+        """Return whether an input of an artifact was made again since, with another content."""
         return any(
             self.noted.get(name, digest) != digest
             for maker in self.makers.get(artifact, [])

@@ -240,7 +240,7 @@ def _questions(
 
 
 def _rubric_questions(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Left:
-    """Return at most how many questions missing grades by rubrics need."""
+    """Return an upper limit of the questions for grades by rubrics that are missing."""
     graded = [
         of
         for of in asked(grid).values()
