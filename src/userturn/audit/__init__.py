@@ -6,7 +6,7 @@ outdated, which are not compared; `pair`, a model and dataset; `of`, a table tha
 
 check_files.py: does every file exist, unchanged, made from the present inputs, without a secret?
 check_journals.py: is every journal what jobs recorded of it, and are accounts and aliases sound?
-check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
+check_probes.py: does every probe show the answer that its perturbation asks for, changed as told?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
 check_records.py: do records and markers of jobs say what was planned and done?
 check_replay.py: does every job that needs no model make the same again?

@@ -57,7 +57,7 @@ def check_rounds(
 
 
 def check_round_copies(files: Files) -> Iterator[Finding]:
-    """Yield the drawn rounds that differ from their copies among the artifacts."""
+    """Yield findings on copies in `results/drawn` that are missing or differ from their rounds."""
     rounds = [path for path in files.noted if path.endswith(ROUND_FILES)]
     for artifact in sorted(rounds):
         copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)

@@ -142,7 +142,7 @@ LEARNT_FROM = ("training", "base_identity", "data_sha256")  # they name the fold
 
 
 def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
-    """Yield the records of trainings that contradict their inputs."""
+    """Yield records of trainings that contradict their inputs, or whose model lost too much."""
     for model in grid.contents.recipes:
         path = f"results/training/{model}/training.json"
         if path not in files.makers or not files.at(path).is_file():

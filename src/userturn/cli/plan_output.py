@@ -8,7 +8,7 @@ from userturn.sources.source import CHARACTERS_PER_TOKEN
 
 
 def sheets(numbers: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield the tables of a plan from its numbers."""
+    """Yield the tables of a plan from its numbers, and its limit of cost."""
     counted = [
         (
             *(row["dataset"], f"{row['items']:,}", f"{row['tokens_each']:,}"),

@@ -70,7 +70,7 @@ RANGES = {  # allowed values of the assumptions about follow-ups
     "spread": (1e-9, 1e9),
     **dict.fromkeys(("design_effect", "per_conversation", "tests"), (1.0, 1e9)),
 }
-OF_TURNS = (  # options that change nothing for follow-ups, and the other way round
+OF_TURNS = (  # options that only rates take; OF_FOLLOW_UPS are those that only follow-ups take
     *("half_width", "judge", "alike", "sensitivity", "specificity", "turns", "samples"),
     *("assurance", "decoupled"),
 )

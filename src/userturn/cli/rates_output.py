@@ -92,7 +92,7 @@ def _both(row: Mapping[str, Any]) -> tuple[str, Bar]:
 
 
 def row_limits(row: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """Return an estimate with its limits."""
+    """Return a row's `estimate`, `lower` and `upper`, each of which may be None."""
     estimate, lower, upper = (row[name] for name in LIMITS)
     return estimate, lower, upper
 

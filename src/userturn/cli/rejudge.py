@@ -55,7 +55,7 @@ def void_unscored(journal: Path) -> int:
 
 
 def incomplete(results: Path, judge: str) -> list[str]:
-    """Return the folders with turns that a judge left unscored, including those of other grids."""
+    """Return the folders, also of other grids, with written turns that a judge left unscored."""
     folders = []
     for path in written_verdicts(results, judge):
         reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def watched(show: Callable[[], Output], wait: Callable[[], object], is_silent: bool) -> Output:
-    """Show a study's progress repeatedly, and return it once nothing is left to do.
+    """Show a study's progress before each `wait`, and return it once no request is pending.
 
     On a terminal, each output replaces the one before.
     """

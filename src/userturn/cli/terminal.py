@@ -47,7 +47,7 @@ class Sheet(NamedTuple):
     If it is still too wide, it becomes one line of text per row.
 
     Attributes:
-        heads: headings of the columns, of which empty columns are left out.
+        heads: headings of the columns; a column without a text is left out.
         rows: cells of each row.
         title: a line above the table.
         whole: headings of columns that are never broken and are aligned right, as numbers are.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 
-@dataclass(frozen=True, eq=False)  # types are hashed with what is beside them
+@dataclass(frozen=True, eq=False)  # types that it annotates are hashed with it
 class Key:
     """The description of a key besides its type."""
 

@@ -69,7 +69,7 @@ def _refuse(loader: yaml.SafeLoader, node: yaml.Node) -> None:
 def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float:
     """Return a number, or refuse one that YAML reads otherwise than people do.
 
-    YAML reads 1:30 as 90, so a time limit in hours as many more minutes, and 010 as 8.
+    YAML reads 1:30 as 90, and 010 as 8.
     """
     is_whole = node.tag.endswith(":int")
     value = loader.construct_yaml_int(node) if is_whole else loader.construct_yaml_float(node)

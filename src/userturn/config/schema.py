@@ -143,7 +143,7 @@ def _closed(schema: Schema, more: Schema) -> Schema:
 
 
 def _defaults(entry: Schema, own: tuple[str, ...], rule: str, resources: list[str]) -> Schema:
-    """Return the schema of defaults: the required keys of an entry except its own ones."""
+    """Return the schema of defaults: an entry's required keys except its own, and resources."""
     always = [name for name in entry["required"] if name not in own]
     properties = {name: entry["properties"][name] for name in always}
     return {

@@ -13,7 +13,7 @@ from userturn.errors import noted_error
 THREADS = 8
 MEMORY, TIME = "memory", "time"  # what a job ran out of
 
-# How attempts of this run ended that ran out of something, by their log.
+# What attempts at a job ran out of in this run, by the job's log.
 _ends: dict[str, list[str]] = {}
 
 
@@ -23,7 +23,7 @@ def note_end(log: str, lacked: str) -> None:
 
 
 class ResourceEntry(TypedDict):
-    """The keys of a complete model entry that set the resources of its jobs."""
+    """The keys of a model's or judge's complete entry that set the resources of its jobs."""
 
     gpus: int
     gpu_model: NotRequired[str]

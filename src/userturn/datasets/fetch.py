@@ -48,7 +48,7 @@ def complete(entry: Mapping[str, Any], study: Mapping[str, Any], ids: int = 1) -
 
 
 def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings that affect the items, where a file counts by content, not by name."""
+    """Return all settings that affect the items; a local or hashed file counts by content alone."""
     shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
         hashes = {key: _sha256(one["file"]) for key, one in entries_by_language(settings).items()}

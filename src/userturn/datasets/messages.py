@@ -152,7 +152,7 @@ def has_text(content: str) -> bool:
 
 
 def check_ending(messages: Sequence[Message], where: str) -> None:
-    """Check that a conversation ends in a user message with text."""
+    """Check that a conversation ends in a user message with text, or raise UserError."""
     if not messages or messages[-1]["role"] != "user" or not has_text(messages[-1]["content"]):
         role = messages[-1]["role"] if messages else ""
         mend = "correct or remove that row"

@@ -232,7 +232,7 @@ def read_dataset(
 
 
 def fetched(settings: Mapping[str, Any]) -> dict[str | None, Path]:
-    """Return the paths of a dataset's files by language, downloaded if not in the hub's cache."""
+    """Return a dataset's files by language, None for a single one, downloaded if not in a cache."""
     return {spoken: fetch(one) for spoken, one in entries_by_language(settings).items()}
 
 

@@ -65,6 +65,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         url: URL of the API, up to `/v1`.
         settings: the complete entry of the judge or model.
         key: the API key, sent as a bearer token and never shown.
+        path: what follows the URL, such as `completions`.
     """
 
     url: str

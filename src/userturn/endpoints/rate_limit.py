@@ -36,7 +36,7 @@ class Pace:
         self.limit = min(self.limit, float(self.most))
 
     def answered(self, latency: float) -> None:
-        """Raise the limit by one per reply or, after a slowdown, per round of replies."""
+        """Raise the limit, if latency holds: by one per reply or, once slowed, per round."""
         self._usual = latency if self._usual == 0 else 0.95 * self._usual + 0.05 * latency
         if latency <= SLOW * self._usual:
             step = 1 / self.limit if self._was_slowed else 1.0

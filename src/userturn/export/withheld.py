@@ -79,7 +79,7 @@ class Withholding:
         return rounds
 
     def _quoting_tables(self, results: Path) -> dict[str, str]:
-        """Return the reason for each table that quotes withheld rows, by path, in all formats.
+        """Return the reason for each table that quotes withheld rows, by path, as Parquet and CSV.
 
         Columns that quote are conversations, turns and rationales. Tables of older versions count,
         too, but no hidden files of systems or editors.
