@@ -185,7 +185,7 @@ def size_axis(table: pl.DataFrame, families: pl.DataFrame, width: int = PANEL) -
 
 
 def limits_across(base: Any, told: Any, x: Any, width: float = 1.6, size: int = 40) -> list[Any]:
-    """Return limits and points from left to right, in the rows of a chart."""
+    """Return marks of intervals and of estimates `x` along the x axis, told apart by shape."""
     bars = base.mark_rule(strokeWidth=width).encode(x="lower:Q", x2="upper:Q")
     points = base.mark_point(filled=True, size=size, opacity=1)
     return [bars, points.encode(x=x, shape=told["shape"])]
@@ -194,7 +194,7 @@ def limits_across(base: Any, told: Any, x: Any, width: float = 1.6, size: int = 
 def limits_upright(
     base: Any, told: Any, shown: Any, width: float, size: int, y: Any = "estimate:Q"
 ) -> list[Any]:
-    """Return limits and points over the x axis of a chart."""
+    """Return marks of intervals and of estimates `y` along the y axis, with the tooltip `shown`."""
     bars = base.mark_rule(strokeWidth=width).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
     points = base.mark_point(filled=True, size=size, opacity=1)
     return [bars, points.encode(y=y, shape=told["shape"], tooltip=shown)]

@@ -287,5 +287,5 @@ def _missing(
 
 
 def forecasts_as_json(grid: Grid, pending: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a forecast in the form of JSON, for `asked_elsewhere`."""
+    """Return `forecast` as values of JSON, for `study.grid_elsewhere.asked_elsewhere`."""
     return {model: prediction._asdict() for model, prediction in forecast(grid, pending).items()}

@@ -1,9 +1,9 @@
 """Replies under other names, which renamed requests and other requests of the same ask take over.
 
 Key and seed of a request hold the names that its dataset and item had when it was asked. A request
-that has no reply under its own names takes over one with the same ask under names that no item has
-any more. An ask alone is no proof: the key, which has the prompt's tokens, must be the reply's,
-too.
+that has no reply under its own names takes over one with the same ask under other names. Where a
+seed shapes the reply, no equal item may have those names any more. An ask alone is no proof: the
+key, which has the prompt's tokens, must be the reply's, too.
 """
 
 from collections import defaultdict

@@ -76,7 +76,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Planner:
-    """A planner of the requests of one model."""
+    """A planner of the requests of one model.
+
+    A `dataset` is named as it was first asked, and `position` is an item's number in it.
+    """
 
     identity: Mapping[str, Any]
     template: Template

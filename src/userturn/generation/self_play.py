@@ -53,7 +53,7 @@ def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToSco
     """Yield a sample of the turns of every depth, of the same items at each depth.
 
     A turn's own context is its conversation. The distractors are the model's answers at the same
-    depth in other conversations of the shard. The column `perturbation` is such as `depth-2`.
+    depth in other conversations of the shard. In `perturbation` stands the depth: `depth-2`.
     """
     sample, conversations = set(sampled_items(grid, scored.dataset)), Conversations(grid, shard)
     for at in depths_from_the_first(grid):

@@ -157,7 +157,7 @@ class SweepPlans:
         return plan_path(self.grid, self.model, of.dataset, of.identity, self.shard)
 
     def _answers(self, of: Asked) -> Iterator[Plan]:
-        """Write and yield the plan of answers, and of the answers that other shards' items lend."""
+        """Write and yield the plan of answers, and that of answers borrowed from other shards."""
         sampling = self.planner.sampling("assistant", of.sampling)
         planned: dict[Path, Iterable[Numbered]] = {self._path(of): self._items(of)}
         after = [turns for turns in self.tables.values() if turns.stands_after == of.path]

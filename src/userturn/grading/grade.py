@@ -147,7 +147,7 @@ def grade(
 
 
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Return answers with the columns of their items that a verifier needs."""
+    """Return answers with their items' `messages`, `reference_answer` and `verifier_arguments`."""
     questions = items.select("item", "messages", "reference_answer", "verifier_arguments")
     texts = answers.select(*keys_of(answers), "outcome", "answer")
     return texts.join(questions, on="item", how="left", maintain_order="left")

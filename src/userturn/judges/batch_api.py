@@ -58,7 +58,7 @@ REFUSALS = (openai.BadRequestError, openai.NotFoundError, openai.UnprocessableEn
 QUEUE_IS_FULL = "token_limit_exceeded"
 
 Asked = tuple[Session, Callable[[], Iterable[Question]]]
-"""A session, and what makes its questions anew, one at a time."""
+"""A session, and a function that yields its questions, each time anew."""
 
 
 def pause(number: int) -> float:

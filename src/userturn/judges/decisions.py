@@ -36,7 +36,7 @@ OUTCOMES = get_args(Outcome)
 
 
 class Record(TypedDict):
-    """One line of a judge's journal, in which `key` is the first field of the alphabet."""
+    """One line of a judge's journal. Fields are in alphabetical order, so `key` is the first."""
 
     key: str
     outcome: Outcome  # `unclear` is an unreadable first reply; `void` cancels a line

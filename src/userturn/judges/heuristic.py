@@ -100,7 +100,7 @@ HAS_PROBABILITIES = False
 IS_ENGLISH_ONLY = True
 VERSION = 3  # version of the rules, part of the judge's identity
 
-MANY = 12  # words from which a statement is the assistant's unless it says "I" among the first
+MANY = 12  # words from which a statement without "I" among the first ones is the assistant's
 SEVERAL = 6  # content words from which a question can restate an answer
 COPIED = 0.9  # share of a turn's content words in prompt and answer from which it restates them
 IN_PAIRS = 0.25  # share of a long turn's pairs of words in the answer from which it restates it

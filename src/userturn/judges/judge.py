@@ -69,7 +69,7 @@ class CellToJudge:
 
     @property
     def which(self) -> str:
-        """The range of turns for messages, which is empty for the whole cell."""
+        """The range of turns, for messages, empty for the whole cell."""
         n = self.n_turns
         return "" if n is None else f", turns {self.first + 1} to {self.first + n}"
 

@@ -99,7 +99,7 @@ class ReplyFormat(NamedTuple):
     """The prompt, endpoint and reader of replies of a kind of judge that is asked over HTTP."""
 
     prompt: JudgePrompt
-    # Returns the endpoint, not yet open, at a URL, for so many requests at once.
+    # Takes a URL and a number of requests at once, and returns the endpoint, not yet open.
     open_endpoint: Callable[[str, int], ChatEndpoint]
     read: Read
 

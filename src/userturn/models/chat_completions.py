@@ -40,7 +40,7 @@ class ChatCompletions(CompletionEndpoint):
         return int(next(asked[name] for name in TOKEN_LIMITS if name in asked))
 
     def choice_in(self, parsed: Any) -> Fields:
-        """Return `text` and `finish_reason` of the only message of a reply, or raise any error."""
+        """Return `text` and `finish_reason` of a reply's only choice, or raise an error."""
         (choice,) = parsed["choices"]
         message = choice["message"]
         text = message.get("content") or message.get("refusal") or ""

@@ -101,7 +101,7 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
         return ServerReply(name if isinstance(name, str) else None, choice, told), told
 
     def choice_in(self, parsed: Any) -> Fields:
-        """Return a reply's only choice, with `text` and `finish_reason`, or raise any error."""
+        """Return a reply's only choice, with `text` and `finish_reason`, or raise an error."""
         (choice,) = parsed["choices"]
         choice["finish_reason"], choice["text"]
         return choice  # type: ignore[no-any-return]

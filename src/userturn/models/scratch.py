@@ -37,7 +37,8 @@ def copy_on_scratch(folder: Path) -> Path:
     """Return a copy of a model's folder on this node's own disk, made once there.
 
     Raises:
-        UserError: there is no place for it.
+        UserError: $USERTURN_SCRATCH names no folder here, or the files cannot be read.
+        OSError: the disk is full.
     """
     target, size = scratch_folder(folder)
 

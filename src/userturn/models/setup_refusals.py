@@ -154,7 +154,7 @@ NOT_ON_CPU = ("mxfp4",)
 
 
 class SetupError(UserError):
-    """A model that its engine would refuse, and would at another attempt."""
+    """A model that its engine would refuse at every attempt."""
 
     stays = True
 

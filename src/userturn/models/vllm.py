@@ -126,7 +126,7 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
     reads_text = settings.pop("reads_text", False)  # needed to stop at texts
     settings |= {"model": str(folder), "skip_tokenizer_init": not reads_text}
     if is_cpu and settings.get("enable_prefix_caching") and _is_hybrid(settings):
-        settings["enable_prefix_caching"] = False  # a state's is cached in chunks alone, see above
+        settings["enable_prefix_caching"] = False  # for states it needs chunked prefill
     if settings.get("nnodes", 1) > 1:
         settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
         start_workers(settings["nnodes"], settings)

@@ -21,7 +21,7 @@ AGAIN = "fetch the model again, or correct its source in the config"
 
 
 class BrokenWeightsError(UserError):
-    """Weights that are not whole, and will not be at another attempt."""
+    """Weights that are not whole, which no further attempt changes."""
 
     stays = True
 

@@ -63,10 +63,7 @@ OPTIONS = "template_options"
 
 
 def settings_read(template: str, has_code: bool) -> list[str] | None:
-    """Return the variables that a template reads, sorted, or None if it cannot be parsed.
-
-    They have `today` if it reads the date, and `trust_remote_code` if the folder has code.
-    """
+    """Return names of variables and settings that a template (and code) reads, None if unknown."""
     from jinja2 import Environment, TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
 
