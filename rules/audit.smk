@@ -1,4 +1,4 @@
-"""What a study was asked for, and whether what it has is that."""
+"""The record of what a study was asked for, and the audit of what it has."""
 
 
 rule record_study:

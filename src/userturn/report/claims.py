@@ -61,12 +61,12 @@ Seed {seed}. Licences are those of the models and datasets:
 
 
 class Number(NamedTuple):
-    """The main numbers in a table: which rows, the columns that name them, and those of numbers."""
+    """Main numbers of a study: the rows of a table that have them, and in which columns."""
 
     table: str
-    what: str
-    filters: Mapping[str, Any]
-    named: tuple[str, ...]
+    what: str  # in words
+    filters: Mapping[str, Any]  # the values of the rows, by column
+    named: tuple[str, ...]  # columns that name a row
     columns: tuple[str, str, str, str]  # estimate, lower and upper limit, n
 
 

@@ -59,10 +59,10 @@ def write_script(folder: Path, name: str, value: Any) -> None:
 class PromptsFile:
     """Some items of a model and dataset, and every prompt that was made from them."""
 
-    texts: Texts = field(default_factory=dict)
-    items: list[list[Any]] = field(default_factory=list)
-    prompts: list[list[int]] = field(default_factory=list)
-    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    texts: Texts = field(default_factory=dict)  # the number of each text
+    items: list[list[Any]] = field(default_factory=list)  # item, answer, correct, is it cut
+    prompts: list[list[int]] = field(default_factory=list)  # answer, then writer and text each
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)  # by item and prompt
 
     def prompt(
         self, item: str, prompt: str, shown: str | None, messages: Sequence[Part], user_header: str

@@ -36,7 +36,7 @@ class JudgedCell(NamedTuple):
 
     model: str
     dataset: str
-    temperature: str
+    temperature: str  # as in paths
     perturbation: str
     judge: str
 
@@ -56,9 +56,9 @@ class Flip(NamedTuple):
     If the turn is private, `question` is None and sides have only labels.
     """
 
-    cell: str
+    cell: str  # with its judge, in words
     item: str
-    question: str | None
+    question: str | None  # the item's last message
     sides: Mapping[str, Side]
 
 

@@ -34,7 +34,7 @@ GUARDED = "connections were refused by a guard that sees Python alone; install b
 class Reach(NamedTuple):
     """The paths that a command may open."""
 
-    readable: Sequence[Path]
+    readable: Sequence[Path]  # files, and folders with all that is in them
     folder: Path  # the one that it writes to
 
 

@@ -30,17 +30,17 @@ class Run(NamedTuple):
 
     rule: str
     name: str  # of the job's model or judge
-    job: str
-    state: str
+    job: str  # its number
+    state: str  # as sacct has it, such as COMPLETED
     submitted: datetime | None
     began: datetime | None
     ended: datetime | None
-    seconds: int
+    seconds: int  # that it ran
     n_gpus: int
 
     @property
     def waited(self) -> int | None:
-        """The seconds in the queue before this run."""
+        """The seconds in the queue before this run, None if it has not begun."""
         if self.began is None or self.submitted is None:
             return None
         return int((self.began - self.submitted).total_seconds())

@@ -2,7 +2,7 @@
 
 A job is not submitted while another one does the same work: a job that a killed run left in
 SLURM's queue, or the owner of a lease. When that has ended, what it made is taken over, and only
-what is missing is run. Nor is a job failed that SLURM refuses for now.
+what is missing is run. A job that SLURM refuses only for now waits, and does not fail.
 """
 
 import os
@@ -84,7 +84,7 @@ class Gate:
     executor: Any
     grid: Grid
     own: str | None  # the name of this run's jobs in SLURM's queue; None for another executor
-    pause: float
+    pause: float  # seconds between two looks at the queue
     in_doubt: frozenset[str]  # models that somebody swept when this run was planned
     ended: threading.Event = field(default_factory=threading.Event)
     followed: set[str] = field(default_factory=set)  # jobs of another run that this one waits for

@@ -86,7 +86,7 @@ class Accounting(NamedTuple):
     default: str  # account
 
     def account(self, options: Mapping[str, str]) -> Owner | None:
-        """Return the account that a job with some sbatch options is charged to."""
+        """Return the account that a job with some sbatch options is charged to, if it is known."""
         return self.accounts.get(options.get("--account", self.default).lower())
 
 

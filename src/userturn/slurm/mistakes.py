@@ -34,8 +34,8 @@ def mistakes_of(workflow: Any) -> Iterator[str]:
     Nothing is said of jobs while its controller does not answer.
 
     Raises:
-        UserError: an account is none of the user's, or sbatch refuses every job. What it takes may
-            run after all, where a site's own rules change jobs.
+        UserError: an account is none of the user's, or sbatch refuses every job. A job that sbatch
+            takes may run after all, where a site's own rules change jobs.
     """
     overrides = workflow.resource_settings
     profile = {

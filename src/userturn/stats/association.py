@@ -21,7 +21,7 @@ Groups = list[NDArray[np.intp]]
 FEWEST = 20  # pairings; of fewer none can have a p below 0.05
 EXACT = 11  # pairs: 2ⁿ sets are added up, 0.05 s; each further pair doubles the time
 EXTREME = 100  # extreme draws, after which p is known to a tenth of itself
-LONGER = 100  # at most so many times the draws of an ordinary p
+LONGER = 100  # times that `n_resamples` are drawn, at most
 
 
 def permutation_p(

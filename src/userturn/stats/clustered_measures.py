@@ -128,7 +128,7 @@ def distinct(n: Counts) -> float | None:
 
 
 def yules_k(n: Counts) -> float | None:
-    """Return Yule's K: 10,000 (Σn² - N) / N² for counts n of N words (Yule 1944, chapter 3)."""
+    """Return Yule's K (1944, chapter 3): 10,000 (Σn² - N) / N² for counts n of N words, or None."""
     total = float(n.sum())
     return float(1e4 * ((n.astype(float) ** 2).sum() - total) / total**2) if total else None
 

@@ -35,7 +35,7 @@ class Labelled(NamedTuple):
     labels: Floats  # by people: 1 genuine, 0 not, a share if several people differ
     predictions: Floats  # the judge's labels of the same turns
     weights: Floats  # how many turns each represents; they sum to N_g within a class
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any]  # the name of the class of each
 
 
 class Corrected(NamedTuple):

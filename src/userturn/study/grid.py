@@ -43,8 +43,8 @@ class Places:
     A place is the name in paths, and for a dataset in seeds and keys as well.
     """
 
-    models: Mapping[str, str] = field(default_factory=dict)
-    datasets: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)  # by present name
+    datasets: Mapping[str, str] = field(default_factory=dict)  # by present name
 
     def model_name(self, model: str) -> str:
         """Return the name that a model was first asked under."""

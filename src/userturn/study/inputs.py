@@ -45,7 +45,11 @@ from userturn.study.annotation_files import annotation_files
 
 
 def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an operator's settings, with the text that it uses in place of its file's name."""
+    """Return an operator's settings, with the text that it uses in place of its file's name.
+
+    Raises:
+        ConfigError: `choice` is beyond the lines of the file.
+    """
     settings = dict(entry)
     path = settings.pop("texts", None)
     if path is not None:

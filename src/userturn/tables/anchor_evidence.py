@@ -23,7 +23,7 @@ class StudyResult(NamedTuple):
 
     this_study: str  # the numbers that it rests on, in words
     decision: rule.Decision | None  # None if the two cannot be compared
-    note: str | None = None
+    note: str | None = None  # what a reader has to know of it
     n_items: int | None = None  # the items behind the numbers
 
 
@@ -255,7 +255,7 @@ def find(tables: Tables, one: Prediction) -> StudyResult:
 
 
 def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:
-    """Return the row of the table that has a prediction's quantity, or none if there is none."""
+    """Return the row of a table that has a prediction's quantity, or an empty table."""
     if one.get("of") == "accuracy":
         at = {"model": one.get("model"), "dataset": one.get("dataset", ALL)}
         return tables["accuracy"].filter(*(pl.col(k) == v for k, v in at.items()))

@@ -23,8 +23,8 @@ Limits = tuple[float, float]
 class Decision(NamedTuple):
     """Whether a prediction holds, and if undecided, how many times as many items it needs."""
 
-    outcome: str
-    times: float | None = None
+    outcome: str  # HOLDS, FAILS or UNDECIDED
+    times: float | None = None  # None also beyond `MOST_TIMES`
 
 
 def _limits(interval: Interval) -> Limits:

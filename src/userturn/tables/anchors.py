@@ -140,12 +140,12 @@ ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a
 class Anchor(NamedTuple):
     """A published result: where it was read, what counts as agreement, and how to find ours."""
 
-    quantity: str
-    published: str
-    source: str
-    criterion: str
-    refuted_if: str
-    find: Callable[[Tables], StudyResult]
+    quantity: str  # what was published, in words
+    published: str  # its value or direction, in words
+    source: str  # where it was read
+    criterion: str  # when it is reproduced, in words
+    refuted_if: str  # when it is not, in words
+    find: Callable[[Tables], StudyResult]  # from a study's tables by name
     is_judged: bool = True  # whether it depends on a judge's verdicts
 
 

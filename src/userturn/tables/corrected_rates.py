@@ -121,7 +121,7 @@ CORRECTED: Schema = {
 }
 MEANINGS = {
     "n_turns_drawn_from": "turns of the cells that turns were drawn from, which `corrected` is of",
-    "n_labelled": "of which people labelled so many",
+    "n_labelled": "drawn turns that people labelled",
     "corrected_reason": "why there is none",
 }
 Domains = Mapping[tuple[Any, ...], Domain]  # by the values of JUDGED_CELL_KEYS

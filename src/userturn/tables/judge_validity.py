@@ -35,7 +35,7 @@ class Side(NamedTuple):
     """One side of a judge: its measure, its threshold, and the turns that can show it."""
 
     measure: str
-    threshold: str
+    threshold: str  # its key in `judge_card` of the configuration
     sources: Mapping[str, str]  # in words
     missing: str  # the turns whose labels would show it
 
@@ -64,7 +64,7 @@ class Shortfall(NamedTuple):
     """Why a side of a judge is not shown, and the least number of labels that would show it."""
 
     measure: str
-    why: str
+    why: str  # in words
     n_missing: int | None  # None if no number of labels would show it
 
 

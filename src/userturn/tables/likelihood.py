@@ -116,8 +116,12 @@ MEANINGS = {
     "rater": "judge, or people, by whose verdicts own turns are told apart; `all` is any verdict",
     "turns": "own turns of which verdict: genuine, not_genuine, all",
     "factor": "size, family, post-training or format",
-    "condition": "the larger model, the second family, or the post-trained model",
-    "baseline": "the next smaller model of the family, the first family, or the base",
+    "condition": (
+        "the larger model, the second family, the post-trained model, or a model in another format"
+    ),
+    "baseline": (
+        "the next smaller model of the family, the first family, the base, or the default format"
+    ),
     "n_turns": "turns; of two models, those that all models of both scored",
     "n_scored": "of which the measure is known",
     "n_conversations": "conversations that they belong to",

@@ -1,4 +1,4 @@
-"""Make and write the tables of a rule from its inputs, each read once."""
+"""Read the inputs of a rule's tables, and make and write the tables."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ class Material:
 
     @cached_property
     def user_turns(self) -> pl.DataFrame:
-        """The key columns and outcome of all user turns."""
+        """The key columns, request key and outcome of all user turns."""
         columns = [*TURN_KEYS, "key", "outcome"]
         return pl.concat([pl.read_parquet(p, columns=columns) for p in self.paths["user_turns"]])
 

@@ -92,7 +92,7 @@ MEANINGS = {
     ),
     "n_judged_again": "turns that were judged again after another item's answer; cells and models",
     "n_scored_again": "of which have a label then",
-    "floor": "share of genuine turns among those judged again, each for as many of its cell",
+    "floor": "share of genuine turns among those judged again, weighted to stand for all of a cell",
     "above_floor": "estimate less floor: at most the share that reacts (when: docs/measured.md)",
     "reacts": "share of turns that react, above_floor / (the judge's sensitivity - floor)",
     "floor_reason": "why there is no floor",

@@ -111,7 +111,7 @@ COPIED: Schema = {
 }
 OF_COPIES = {
     "n_copies": (
-        "turns that are, but for white space at the ends, that of another item in the same cell; "
+        "turns that equal another item's turn of the same cell, white space at the ends aside; "
         "cells and models"
     ),
     "n_distinct": "different texts of the scored turns of each cell; turns without text are one",

@@ -65,17 +65,17 @@ MEASURES = (*MEANS, *SHARES, *VARIETY)
 MEANINGS = {
     "n_items": "items; those of one conversation or problem, and copies, are one",
     "n_turns": "turns, failed ones included",
-    "n_copies": "turns that are, but for white space at the ends, that of another item",
+    "n_copies": "turns that equal another item's turn, white space at the ends aside",
     "n_distinct": "different texts of turns",
     "n_words": "words of all turns",
     "words": f"words of a turn, the mean over turns with text; {HUMAN}: of people's",
     "tokens": "tokens of a turn, by the model's tokenizer, the mean over turns with text",
     "ends_at_once": "share of turns, failed ones left out, that stop before a word",
     "cut": "share of turns, failed ones left out, that end at the token limit",
-    "exact_copies": "share of turns with text that another item's turn of the cell has, too",
+    "exact_copies": "share of turns with text that are copies (`n_copies`)",
     "near_copies": (
-        "share of turns with text that another item's turn of the cell has, or nearly: the "
-        "similarity of their character 5-grams is 0.8 or more"
+        "share of turns with text that are copies or near copies of another item's turn of the "
+        "cell: the similarity of their character 5-grams is 0.8 or more"
     ),
     "repeats_prompt": (
         "share of a turn's word triples that the item's user messages have; a mean over turns of "

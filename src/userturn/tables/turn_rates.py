@@ -53,7 +53,7 @@ def count_verdicts(verdicts: pl.LazyFrame, labels: Sequence[str]) -> pl.DataFram
     Returns:
         The key columns and `item` (categories, so that ten million rows fit in memory);
         `n_turns`; `n_scored`; `n_genuine`; `first`: whether the item's first sample is genuine;
-        `first_item`: the item that this is of, its own id; and how many turns have each of some
+        `first_item`: the id of the item with that sample; and how many turns have each of some
         labels, in a column `label:<name>`.
     """
     columns = ["model", "dataset", "perturbation", "judge", "item", "label"]

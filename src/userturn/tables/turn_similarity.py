@@ -71,7 +71,7 @@ SIMILARITIES: Schema = {
 DIGITS_OF_COSINE = 6  # after the point of a cosine; further ones depend on the machine
 NOBODY = "no turn with text after an item where two people's turns are known"
 LONGEST = 6  # characters of an n-gram
-BETA = 2  # recall counts so many times as much as precision
+BETA = 2  # times that recall counts as much as precision
 
 
 def _counts(text: str, n: int) -> Counter[str]:

@@ -83,7 +83,7 @@ class Training:
     base: Path  # folder
     entry: ModelEntry  # complete
     dtype: str  # of the base while it is trained
-    checkpoints: Path
+    checkpoints: Path  # folder of them
     rows: list[dict[str, Any]]  # of the prepared training data
     n_steps: int = 0  # updates of the weights
 

@@ -94,8 +94,8 @@ class FirstModel:
 class FirstDatasets:
     """The datasets of a first study, and the present path of the user's own rows."""
 
-    entries: Mapping[str, Mapping[str, Any]]
-    told: str
+    entries: Mapping[str, Mapping[str, Any]]  # in its configuration
+    told: str  # what a user is told of them
     file: Path | None = None
 
 

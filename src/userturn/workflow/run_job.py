@@ -110,9 +110,9 @@ class Task:
     wildcards: Mapping[str, str]
     inputs: Mapping[str, list[str]]
     outputs: Mapping[str, list[str]]
-    params: Mapping[str, Any]
-    config: Mapping[str, Any]
-    open_grid: Callable[[], Any]
+    params: Mapping[str, Any]  # of the rule
+    config: Mapping[str, Any]  # Snakemake's, or a record's
+    open_grid: Callable[[], Any]  # makes the study's `Grid`
     n_threads: int = 1
     n_requests: int = 0  # how many questions to a judge may be in flight
     is_again: bool = False  # a finished study's job, done with whatever the study has
