@@ -53,7 +53,7 @@ class Reruns(NamedTuple):
 
 
 class SampledRow(NamedTuple):
-    """A row that was drawn from an artifact."""
+    """A row that was drawn from an artifact: its number there from 0, and its values by column."""
 
     path: Path
     row: int

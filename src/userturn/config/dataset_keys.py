@@ -119,7 +119,12 @@ class DatasetEntry(TypedDict, total=False):
             form="a code of two letters such as de, or all",
         ),
     ]
-    limit: Annotated[Positive, part("Items of a random subsample.")]
+    limit: Annotated[
+        Positive,
+        part(
+            "Items (with `turns`, conversations) of a random subsample; of a hub's split the first."
+        ),
+    ]
     seed: Annotated[Natural, part("Seed of the subsample; default: that of the study.")]
     turns: Annotated[
         Literal["all"] | list[Positive],
@@ -138,7 +143,7 @@ class DatasetEntry(TypedDict, total=False):
     ]
     instruction: Annotated[str, path("Path of a text appended to the last user message.")]
     private: Annotated[
-        bool, harmless("Rows are never shown in a report, to annotators or in an export.")
+        bool, harmless("In no report or export; for annotators only by `humans.include_private`.")
     ]
     export: Annotated[
         bool,

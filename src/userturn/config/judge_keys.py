@@ -104,9 +104,11 @@ class JudgeEntry(EndpointEntry, total=False):
     template_options: Annotated[
         Mapping[str, Any], harmless("Further keyword arguments of the chat template.")
     ]
-    restated: Annotated[Share, part("Share of words found in one source.")]
-    grounded: Annotated[Share, part("Share of content words found in the answer.")]
-    repeated: Annotated[Share, part("Share of repeated word triples.")]
+    restated: Annotated[Share, part("Share of words in prompt or answer that makes a restatement.")]
+    grounded: Annotated[Share, part("Share of words from the answer alone that makes a follow-up.")]
+    repeated: Annotated[
+        Share, part("Largest share of a turn's word triples that may repeat earlier ones.")
+    ]
     arguable: Annotated[bool, harmless("Doubtful turns are arguable_followup, as by rubric 2.")]
 
 

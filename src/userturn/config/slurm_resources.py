@@ -79,11 +79,8 @@ def _gres(entry: ResourceEntry, attempt: int) -> str:
 
 
 def cores_of(entry: ResourceEntry) -> int:
-    """Return the CPU cores on each node: 2 and 2 more for each GPU, at least `THREADS`.
-
-    vLLM needs at least 2 and 1 more for each GPU.
-    """
-    return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
+    """Return the CPU cores on each node: 2 and 2 for each GPU, at least `THREADS`."""
+    return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))  # vLLM needs 2 + GPUs
 
 
 def _mem_mb(entry: ResourceEntry, attempt: int) -> int:

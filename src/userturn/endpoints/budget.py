@@ -30,6 +30,7 @@ class AccountOnDisk:
     """An account as its file has it, whether or not its process still has it open.
 
     Attributes:
+        judge: name of a judge, or `model=` and the name of a served model.
         spent: tokens of requests whose end is known.
         in_flight: the most tokens that the other requests may have taken.
         allowance: money that others may not spend while its process lives.

@@ -1,7 +1,7 @@
 """`userturn remake`: tables, figures and the report from an archive alone, or a whole study again.
 
-It needs no model, GPU or project: each rule's function runs on the files of the archive. Files made
-from rows that the archive leaves out are not made, but listed. `--sweep` instead runs the whole
+It needs no model, GPU or project: each rule's function runs on the files of the archive. Files
+made from rows that the archive leaves out are listed and not made. `--sweep` instead runs the whole
 study again.
 """
 
