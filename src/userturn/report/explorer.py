@@ -207,7 +207,7 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
 
 
 def write_cell(rows: Sequence[list[Any]], number: int, folder: Path) -> None:
-    """Write a cell's turns in files of `ROWS_PER_FILE`."""
+    """Write a cell's turns in files of `ROWS_PER_FILE`, whose names have the cell's number."""
     for part, start in enumerate(range(0, max(1, len(rows)), ROWS_PER_FILE)):
         content = cell_file(rows[start : start + ROWS_PER_FILE])
         write_script(folder, f"cell-{number}-{part}", content)

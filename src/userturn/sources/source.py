@@ -312,5 +312,5 @@ def longest_exchange(grid: Grid, model: str) -> int:
 
 
 def requests(n: int, n_read_each: float, n_written_each: int = 0) -> Load:
-    """Return the load of `n` requests of equal size."""
+    """Return the load of `n` requests, of which each reads and writes the given tokens."""
     return Load(n, n * n_read_each, n * n_written_each)

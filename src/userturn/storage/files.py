@@ -197,7 +197,10 @@ class NoLocksError(UserError):
 
 
 def lock(file: int, path: Path, waits: bool = True) -> bool:
-    """Lock an open file for this process, and return whether it did, or raise NoLocksError."""
+    """Lock an open file for this process, and return whether it did, or raise NoLocksError.
+
+    It waits until the lock is free, or tries once if not `waits`.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except BlockingIOError:

@@ -121,7 +121,7 @@ def default_format_rows(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def stacked(parts: Mapping[str, pl.DataFrame], column: str, schema: Schema) -> pl.DataFrame:
-    """Return tables below each other, their names in `column`, with null for missing columns."""
+    """Return tables below each other in the columns of `schema`, with their names in `column`."""
     named = [part.with_columns(pl.lit(name).alias(column)) for name, part in parts.items()]
     whole = pl.concat([pl.DataFrame(schema=schema), *named], how="diagonal_relaxed")
     return whole.select(pl.col(name).cast(kind) for name, kind in schema.items())

@@ -69,7 +69,7 @@ def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Stu
 
 
 def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], StudyResult]:
-    """Return a function that compares a model's accuracy on GSM8K with a rounded published one."""
+    """Return a function that compares a model's accuracy on GSM8K with `value`, ± `rounding`."""
 
     def find(tables: Tables) -> StudyResult:
         rows = tables["accuracy"].filter(model=model, dataset="gsm8k")

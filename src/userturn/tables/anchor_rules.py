@@ -62,7 +62,7 @@ def _undecided(intervals: Sequence[Interval], distances: Sequence[float]) -> Dec
 
 
 def share_is(interval: Interval, published: float, rounding: float) -> Decision:
-    """Return the outcome for a published share: ours is within the margin, outside or undecided."""
+    """Return the outcome for a published share ± `rounding`: ours is within the margin or not."""
     return lies_within(interval, published - rounding - MARGIN, published + rounding + MARGIN)
 
 

@@ -140,6 +140,7 @@ def correlations(
 ) -> pl.DataFrame:
     """Return Spearman's correlations over all models, and within each family over size.
 
+    `beside` is the result of `accuracy_and_follow_ups`, and `items` are counted items.
     The row of size with follow-up also has the slope of the rate per doubling of the parameters.
     Correlations over all models leave out models that name a base, since they are not independent
     of it. Limits allow for the likeness of models of one family (`spearman`).

@@ -179,7 +179,7 @@ def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[st
 
 
 def corrected_change(condition: Domain | None, base: Domain | None) -> dict[str, Any]:
-    """Return the columns of the change between two corrected rates, over the datasets of both."""
+    """Return the columns of a corrected rate's change from `base`, over the datasets of both."""
     if condition is None or base is None:
         return {"corrected_reason": NO_SAMPLE}
     shared = sorted(set(condition.turns["dataset"]) & set(base.turns["dataset"]))

@@ -142,7 +142,7 @@ def paired_items(
 def pairs_with_base(
     cells: Cells, name: str, base: str, keys: Sequence[str] = tuple(_cell_keys("model"))
 ) -> Pairs:
-    """Return the pairs of a model's cells and its base's."""
+    """Return the pairs of a model's cells and its base's that are alike in `keys`."""
     return pairs(cells.where(pl.col("model").is_in([name, base])), "model", base, keys)
 
 
@@ -165,7 +165,7 @@ has not as many turns under both.
 
 
 def columns_of(states: Array, here: Numbers, there: Numbers, n: npt.ArrayLike = 1) -> Columns:
-    """Return pairs of the same items, from their states under the condition and the baseline."""
+    """Return pairs of the same items, by states `here` (condition) and `there` (baseline)."""
     after, before = states[here].T, states[there].T
     with np.errstate(invalid="ignore"):  # nothing of nothing is nan
         difference = after[2] / after[1] - before[2] / before[1]

@@ -123,7 +123,10 @@ def table(material: Material) -> pl.DataFrame:
 def judges(
     turns: pl.DataFrame, agreed: pl.DataFrame, seed: int, flipped: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return each judge's card and the agreement of raters as one table."""
+    """Return each judge's card and the agreement of raters as one table.
+
+    `turns` are from `known_turns`, `agreed` from `agreement`, and `flipped` from `flip_rates`.
+    """
     none = pl.DataFrame(missing_controls(turns), schema=CARD)
     with_judge = pl.col("part").is_in(["judge-human", "judge-judge"])
     by = pl.when(pl.col("group") == ALL).then(pl.lit(ALL)).otherwise(pl.lit("family"))

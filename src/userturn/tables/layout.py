@@ -180,7 +180,7 @@ def _text(column: Column) -> pl.Expr:
 
 
 def number(name: str, *limits: str, digits: int = 2, times: float = 1) -> pl.Expr:
-    """Return a number as text, with its limits if there are any: `12.3 [4.5, 20.1]`."""
+    """Return a number (times `times`) as text, with any limits: `12.3 [4.5, 20.1]`."""
     texts = [(pl.col(n) * times).round(digits).cast(pl.String) for n in (name, *limits)]
     if not limits:
         return texts[0].fill_null(DASH)

@@ -34,7 +34,8 @@ VERIFIER = "verifier"  # the judge of answers, where they are counted as turns a
 def count_items(paths_to_verdicts: Sequence[str], by_label: bool = True) -> pl.DataFrame:
     """Return the counts of the verdicts in some files, as `count_verdicts` does.
 
-    All verdicts of a cell and judge are in one file, so a few files are counted at a time.
+    All verdicts of a cell and judge are in one file, so a few files are counted at a time. If not
+    `by_label`, no label has a column.
     """
     paths = sorted(paths_to_verdicts)
     seen = scan_verdicts(paths).select(pl.col("label").cast(pl.String).drop_nulls().unique())
