@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_657, 34_830),
+    "src": (62_665, 34_830),
     "tests": (57_581, 32_825),
     "scripts": (25, 18),
     "rules": (258, 0),
