@@ -17,7 +17,7 @@ SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate
 
 
 def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return accuracy and follow-up rates of each model and dataset, in rows with hover texts.
+    """Return accuracy by model and dataset and follow-up rates by cell, in rows with hover texts.
 
     Accuracy has neither temperature nor perturbation, since each item is answered once. Rows
     without an estimate stay, since a panel without any row would be missing.
@@ -53,7 +53,7 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
 def accuracy_and_followup(
     rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
-    """Draw task accuracy and follow-up rate of each model over its size, one panel per dataset.
+    """Draw accuracy and follow-up rate over model size: a row per measure, a panel per dataset.
 
     The follow-up rate is from the unperturbed cell at the lowest temperature. Each measure has
     its own scale. If a size is unknown or two are equal, models are side by side instead.

@@ -162,7 +162,7 @@ def temperature_row(rates: pl.DataFrame) -> str:
 
 
 def is_ordered(table: pl.DataFrame) -> bool:
-    """Return whether models have an order: all sizes are known, and no two are equal."""
+    """Return whether several models have an order: all sizes are known, and no two are equal."""
     sizes = table.select("model", "size").unique()["size"]
     return sizes.len() > 1 and sizes.null_count() == 0 and sizes.is_unique().all()
 

@@ -202,7 +202,7 @@ def _outdated(grid: Grid, model: str, missing: Mapping[str, int]) -> list[str]:
 
 
 def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
-    """Return whether a dataset is current, or can be prepared here in the scratch folder."""
+    """Return whether a dataset is current, or was now prepared in the scratch folder."""
     if read_identity(grid.dataset_path(dataset)) == grid.dataset_identity(dataset):
         return True
     settings = grid.dataset_settings(dataset)

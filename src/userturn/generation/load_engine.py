@@ -158,7 +158,7 @@ class LoadedModel:
 
 
 def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> LoadedModel:
-    """Load the tokenizer and template of a model that has a description (`read_description`)."""
+    """Return a model by its description (`read_description`), or raise UserError."""
     entry = grid.models[model]
     check_weights(model, entry["source"], description.get("weights_sha256", {}))
     revision = description["revision"]  # a commit, not a branch

@@ -89,7 +89,7 @@ class QuickLook:
 def look(
     config: Mapping[str, Any], model: str, question: str, answer: str | None = None
 ) -> QuickLook:
-    """Load a model of a configuration, ask it a question and draw user turns after its answer.
+    """Return what a model of a configuration answers to a question, and its user turns after that.
 
     A given answer is shown as the model's own. Without one, the model writes its answer.
 

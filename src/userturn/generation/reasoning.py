@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, prompt: str, token_ids: Sequence[int], layout: AnswerLayout) -> Answer:
-    """Split a raw answer as `split_reasoning` does, with an error if its wrapping is another.
+    """Split a raw answer as `split_reasoning` does, with an error if it is wrapped otherwise.
 
     Args:
         text: the raw answer, special tokens kept.

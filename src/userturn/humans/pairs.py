@@ -151,8 +151,8 @@ def drawn_pairs(
 def keyed_pairs(drawn: pl.DataFrame, round_name: str, seed: int) -> pl.DataFrame:
     """Return the key of a round in the order of its opaque ids, which is the order of the page.
 
-    In each cell the person's turn is first as often as second, or once more: places alternate in
-    the order of the draw, beginning with a place that the cell's hash decides. So a habit of
+    In each cell the person's turn is first as often as second, give or take one: places alternate
+    in the order of the draw, beginning with a place that the cell's hash decides. So a habit of
     choosing one place cannot move a rate, and no text decides.
     """
     ids, sides = (fingerprint([what, seed, round_name]) for what in ("ids of pairs", "places"))

@@ -74,7 +74,7 @@ def mark_drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
 
 
 def quota(settings: Mapping[str, int]) -> pl.Expr:
-    """Return the config's number of turns to draw from a row's stratum, more of genuine ones."""
+    """Return how many turns the config draws from a row's stratum, by whether that is genuine."""
     return (
         pl.when(pl.col("stratum") == GENUINE)
         .then(settings["genuine"])

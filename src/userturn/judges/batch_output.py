@@ -56,7 +56,7 @@ def readable(what: str) -> Iterator[None]:
 
 
 def id_of(created: Any, endpoint: ChatEndpoint) -> str:
-    """Return the id of a new file or batch, after a check that no API key would be noted."""
+    """Return the id of a new file or batch, or raise ValueError if it is none or has an API key."""
     name = created.id
     if not isinstance(name, str) or not name or endpoint.redacted(name) != name:
         raise ValueError("no id that can be noted")

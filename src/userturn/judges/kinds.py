@@ -137,7 +137,7 @@ def verdicts(
 
 
 def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Ask for a verdict on each turn, without a journal."""
+    """Return a verdict on each turn, asked for without a journal."""
     from userturn.judges.endpoint_verdicts import ask_about_turns
 
     return ask_about_turns(judge, format_of(judge), turns, paid_by)

@@ -99,7 +99,7 @@ def filled_prompt(
 
 
 def escaped(text: str, of: re.Pattern[str] = ESCAPED) -> str:
-    r"""Return a text with control tokens and invisible characters written as \uXXXX."""
+    r"""Return a text with what `of` finds, such as what begins a token, written as \uXXXX."""
     return of.sub(lambda match: "".join(map(_code, match[0])), text)
 
 

@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 
     @property
     def genuine(self) -> bool | None:
-        """Whether the turn is a genuine follow-up."""
+        """Whether the turn is a genuine follow-up, or None if unscored."""
         return None if self.label is None else self.label == GENUINE
 
 

@@ -88,7 +88,7 @@ class Waiting:
 
 
 def reading_groups(rows: Iterable[Writing]) -> Iterator[list[Writing]]:
-    """Split rows, the longest first, into groups whose different prompts fit into one pass."""
+    """Yield rows, given longest first, in groups whose different prompts fit into one pass."""
     group: list[Writing] = []
     prompts: set[tuple[int, ...]] = set()
     for row in rows:
@@ -228,7 +228,7 @@ def score_texts(
 def _groups(
     requests: Sequence[ScoringRequest], n_tokens: int, is_alone: bool
 ) -> Iterator[list[ScoringRequest]]:
-    """Split sorted texts into groups that one pass can hold."""
+    """Yield texts, given with the longest first, in groups that one pass can hold."""
     group: list[ScoringRequest] = []
     for request in requests:
         larger = [*group, request]

@@ -162,7 +162,7 @@ class RowCache(Cache):  # type: ignore[misc]
     def update(
         self, key_states: Any, value_states: Any, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[Any, Any]:
-        """Write a layer's next column, and return the layer up to it."""
+        """Write a layer's next column, and return keys and values of all columns in use."""
         n_rows, columns = len(self.starts), slice(self.begin, self.end + 1)
         keys, values = self.stored[layer_idx]
         keys[:n_rows, :, self.end] = key_states[:, :, 0]

@@ -152,7 +152,7 @@ def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
 
 
 def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
-    """Write base and adapter as one model folder, in fp32.
+    """Write base and adapter as one model folder, in fp32, or raise UserError.
 
     Most changes of a short training are smaller than the steps between numbers of bfloat16, which
     would round them away. The tokenizer is the adapter's if it has one.

@@ -127,7 +127,7 @@ def logged_reason(began: int) -> str | None:
 
 
 def told_in_sentences(name: str, engine: Engine) -> Engine:
-    """Return an engine whose own errors are sentences, while errors of its requests stay."""
+    """Return an engine whose own errors `errors.sentence` can tell; those of its requests stay."""
 
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         foreign: list[BaseException] = []

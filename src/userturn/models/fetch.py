@@ -190,7 +190,7 @@ def check_access(source: str, revision: str) -> None:
 
 
 def folder_at_hand(source: str, revision: str) -> Path | None:
-    """Return the path of a model's folder if it exists locally, without download or conversion."""
+    """Return a model's folder if it is here without download or conversion, else None."""
     from huggingface_hub import try_to_load_from_cache
 
     path = local_path(source)

@@ -83,8 +83,8 @@ def load_template(
             earlier versions. If there is a record, it decides instead.
 
     Raises:
-        TemplateError: the folder has no tokenizer, no chat template or no end tokens that can be
-            used, or the entry wants a bare header that the template does not have.
+        TemplateError: the folder has no tokenizer that can be loaded or no chat template, its end
+            tokens are no ids, or its template has no bare header, which the entry wants.
     """
     if (folder / "tekken.json").is_file() and not (folder / "tokenizer.json").is_file():
         raise TemplateError(
