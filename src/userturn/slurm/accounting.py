@@ -109,7 +109,7 @@ def runs_of(logs: Path = JOB_LOGS) -> list[Run]:
 
 
 def useful_seconds(one: Run, written: Iterable[float]) -> int:
-    """Return the seconds of a run until it last wrote a result, or all if it completed.
+    """Return the seconds of a run until it last wrote a result, or all if it completed after one.
 
     `written` are the times at which results of its model were written, in seconds since 1970.
     """

@@ -104,7 +104,7 @@ def table(material: Material) -> pl.DataFrame:
 def human_likeness(
     paired: pl.DataFrame, keys: pl.DataFrame, labels: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """Return one row per cell, per model and temperature, per model, per annotator, and for all.
+    """Return a row per cell, model and temperature, and model, of all, and by annotator of several.
 
     `paired` is the result of `paired_turns`, for all cells. Pairs whose turn the study no longer
     has are left out.

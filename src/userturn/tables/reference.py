@@ -125,7 +125,7 @@ def meanings() -> dict[str, str]:
 def meaning(columns: Mapping[str, str], file: str, column: str) -> str:
     """Return the meaning of a column, or an empty text if there is none.
 
-    That of a limit of a 95% interval, such as `floor_lower`, need not be written.
+    A limit of a 95% interval, such as `floor_lower`, has a meaning by its name.
     """
     side = LIMIT.fullmatch(column)
     of_limit = f"{side[1]} limit of its 95% interval" if side else ""

@@ -193,7 +193,7 @@ ON_OTHER_NODES = {"sweep", "sweep_after_others", "serve_judge", "train", "slurm"
 
 
 def remove_empty_logs(logs: Path = Path("logs")) -> None:
-    """Remove the empty logs of a run that has ended, and then the empty folders.
+    """Remove the empty logs of a run that has ended, but not `ON_OTHER_NODES`, and empty folders.
 
     Logs stay during a run: each job needs one, which Snakemake makes if the job did not.
     """
