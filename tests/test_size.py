@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_665, 34_830),
-    "tests": (57_581, 32_825),
+    "src": (62_668, 34_833),
+    "tests": (57_589, 32_830),
     "scripts": (25, 18),
     "rules": (258, 0),
 }

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.calibration.verdict_rows import packed_member, verdict_rows
+from userturn.calibration.verdict_rows import member_bytes, verdict_rows
 from userturn.errors import UserError
 
 LOGS = ROOT / "tests" / "fixtures" / "calibration"
@@ -69,7 +69,7 @@ def test_a_log_of_inspect_has_a_row_for_each_sample_epoch_and_scorer() -> None:
 def as_json(path: Path) -> dict[str, object]:
     """Return an .eval file in the form of a log that Inspect writes as JSON."""
     with ZipFile(path) as log:
-        members = {info.filename: json.loads(packed_member(log, info)) for info in log.infolist()}
+        members = {info.filename: json.loads(member_bytes(log, info)) for info in log.infolist()}
     samples = [one for name, one in members.items() if name.startswith("samples/")]
     return members["header.json"] | {"samples": samples}
 

@@ -57,8 +57,8 @@ def test_judge_that_left_the_config_stays_in_the_cap_at_its_last_price(tmp_path:
         left.settle(most, {"prompt_tokens": 500_000, "completion_tokens": 0})
     prices = {"stays": {"input": 2.0, "output": 2.0}}
     with Account(tmp_path, "stays", "cells/x", prices["stays"], 2.5, prices) as stays:
-        assert stays.allows(largest_request(700_000, 0))  # 1.0 and 1.4 of 2.5
-        assert not stays.allows(largest_request(800_000, 0))
+        assert stays.reserve(largest_request(700_000, 0))  # 1.0 and 1.4 of 2.5
+        assert not stays.reserve(largest_request(800_000, 0))
 
 
 def test_killed_sweep_of_a_served_model_counts_against_the_judge_s_cap(tmp_path: Path) -> None:
@@ -71,10 +71,10 @@ def test_killed_sweep_of_a_served_model_counts_against_the_judge_s_cap(tmp_path:
     assert subprocess.run([sys.executable, "-c", sweep]).returncode == -9
     prices = {"model=m": price, "j": price}
     with Account(tmp_path, "j", "cells/x", price, 2.5, prices) as judging:
-        assert judging.allows(
+        assert judging.reserve(
             largest_request(700_000, 0)
         )  # 1.0 in flight at the kill, and 1.4 of 2.5
-        assert not judging.allows(largest_request(800_000, 0))
+        assert not judging.reserve(largest_request(800_000, 0))
 
 
 def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
@@ -293,6 +293,6 @@ def test_money_of_a_batch_that_is_taken_back_is_spent_once_by_two_processes(
         Account(tmp_path, "j", "cells/x", PRICE, 1.0, prices) as other,
     ):
         collects.replace(most, {"prompt_tokens": 100_000, "completion_tokens": 0})
-        assert collects.allows(largest_request(500_000, 0))  # 0.1 and 0.5
-        assert not other.allows(largest_request(500_000, 0))
-        assert other.allows(largest_request(300_000, 0))
+        assert collects.reserve(largest_request(500_000, 0))  # 0.1 and 0.5
+        assert not other.reserve(largest_request(500_000, 0))
+        assert other.reserve(largest_request(300_000, 0))

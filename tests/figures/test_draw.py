@@ -147,7 +147,7 @@ def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimate", "number"), [(0.125, "12"), (0.135, "14"), (0.004, "<1"), (0.0, "0")]
+    ("estimate", "number"), [(0.125, "12"), (0.135, "14"), (0.004, "<1"), (0.005, "<1"), (0.0, "0")]
 )
 def test_a_cell_has_its_rate_as_the_explorer_writes_it(estimate: float, number: str) -> None:
     (row,) = drawn(grid_overview(rates((0.0, "none", estimate)), FAMILIES, "h"))

@@ -11,7 +11,7 @@ from userturn.errors import UserError
 from userturn.models.fetch import source_identity
 from userturn.models.model_files import (
     changed_weights,
-    check_weights,
+    check_weights_unchanged,
     differing,
     files_of_folder,
     harmless_changes,
@@ -159,12 +159,12 @@ def test_only_large_local_files_need_a_whole_hash(model: Path) -> None:
 
 def test_a_model_trained_further_keeps_its_identity_and_is_refused(model: Path) -> None:
     described, identity = weights_sha256(str(model)), source_identity(str(model), None)
-    check_weights("mine", str(model), described)
+    check_weights_unchanged("mine", str(model), described)
     train_further(model)
     assert source_identity(str(model), None) == identity
     assert changed_weights(str(model), described) is not None
     with pytest.raises(UserError, match="was changed after it was described"):
-        check_weights("mine", str(model), described)
+        check_weights_unchanged("mine", str(model), described)
 
 
 def test_a_file_that_is_gone_differs(model: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_file_that_is_gone_differs(model: Path) -> None:
 
 
 def test_a_model_described_without_whole_hashes_is_not_refused(model: Path) -> None:
-    check_weights("mine", str(model), {})
+    check_weights_unchanged("mine", str(model), {})
 
 
 def test_a_hash_is_taken_from_the_cache_while_size_time_and_inode_are_the_same(

@@ -26,7 +26,7 @@ from userturn.tables.turn_similarity import (
     SIMILARITIES,
     People,
     chrf,
-    distance,
+    chrf_to_people,
     people_of,
     table,
 )
@@ -228,7 +228,7 @@ def cell(*said: str | None) -> pl.DataFrame:
 
 def test_means_are_over_turns_with_text_whose_person_is_known() -> None:
     people = {"0": People("Why so?", "When?"), "1": People("And dogs?", "Why so?")}
-    row = distance(cell("Why?", "And dogs?", "No person here"), people | {"3": people["0"]})
+    row = chrf_to_people(cell("Why?", "And dogs?", "No person here"), people | {"3": people["0"]})
     assert set(row) == {"n_compared", *LIMITS_OF_CHRF}
     there, elsewhere = (chrf("Why?", "Why so?"), 100.0), (chrf("Why?", "When?"), 0.0)
     elsewhere = (elsewhere[0], chrf("And dogs?", "Why so?"))
@@ -239,7 +239,7 @@ def test_means_are_over_turns_with_text_whose_person_is_known() -> None:
 
 
 def test_without_a_person_there_is_no_distance() -> None:
-    row = distance(cell("Why?", None), {})
+    row = chrf_to_people(cell("Why?", None), {})
     assert row == {"n_compared": 0} | dict.fromkeys(LIMITS_OF_CHRF)
 
 

@@ -13,7 +13,7 @@ from shlex import quote
 import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Status, Wrong, difference, not_compared
-from userturn.humans.blinding import special_tokens
+from userturn.humans.blinding import stop_tokens
 from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.humans.rounds import (
     ASKED_FIRST,
@@ -166,7 +166,7 @@ def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None
     turns = _read(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
     folders = {kind: [p for p in inputs if p.startswith(f"results/{kind}/")] for kind in KINDS}
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
-    expected_items = shown(of_round, turns, conversations(datasets), special_tokens(models))
+    expected_items = shown(of_round, turns, conversations(datasets), stop_tokens(models))
     return difference(
         expected_items.sort("id"), pl.read_parquet(files.at(items)).sort("id"), ["id"]
     )

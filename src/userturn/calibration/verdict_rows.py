@@ -149,7 +149,7 @@ def _zipped_log(path: Path) -> Rows:
             samples = list(
                 _samples(path, log, sorted(n for n in names if n.startswith("samples/")))
             )
-            return inspect_rows(json.loads(packed_member(log, log.getinfo(head)))["eval"], samples)
+            return inspect_rows(json.loads(member_bytes(log, log.getinfo(head)))["eval"], samples)
     except (BadZipFile, NotImplementedError, ValueError, KeyError) as error:
         raise UserError(
             f"'{path}' cannot be read as a log of Inspect ({error}); "
@@ -160,11 +160,11 @@ def _zipped_log(path: Path) -> Rows:
 def _samples(path: Path, log: ZipFile, names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the samples of a log without their messages, which may be many."""
     for name in names:
-        sample = json.loads(packed_member(log, log.getinfo(name)))
+        sample = json.loads(member_bytes(log, log.getinfo(name)))
         yield f"{path}, {name}", {key: sample.get(key) for key in ("id", "epoch", "scores")}
 
 
-def packed_member(log: ZipFile, member: ZipInfo) -> bytes:
+def member_bytes(log: ZipFile, member: ZipInfo) -> bytes:
     """Return a member's bytes, also if packed by zstd, which Python 3.13 cannot unpack."""
     if member.compress_type != ZSTD:
         return log.read(member)

@@ -11,7 +11,7 @@ import polars as pl
 from userturn.cli.arguments import check_judge, chosen_grid, take_configuration
 from userturn.cli.terminal import Output, Part, Sheet, prose, share
 from userturn.errors import ConfigError, UserError
-from userturn.humans.blinding import special_tokens
+from userturn.humans.blinding import stop_tokens
 from userturn.humans.labels import PEOPLE
 from userturn.humans.pairs import TURNS_SCHEMA, people_turns
 from userturn.humans.tell_apart import (
@@ -138,7 +138,7 @@ def _pairs(grid: Grid) -> Iterator[ToTellApart]:
         )
     datasets = [str(grid.dataset_path(name)) for name in dict.fromkeys(c.dataset for c in cells)]
     described = [str(path) for path in sorted((grid.results / "models").glob("*.json"))]
-    tokens, people = special_tokens(described), people_turns(datasets)
+    tokens, people = stop_tokens(described), people_turns(datasets)
     turns = read_tables(map(str, there), TURNS_SCHEMA)
     columns = ["item", "messages", "reference_context"]
     items = pl.concat(

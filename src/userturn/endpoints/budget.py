@@ -265,7 +265,7 @@ class Account:
         Raises:
             CapReachedError: the cap forbids it, and nothing is in flight that could leave room.
         """
-        if not self.allows(most):
+        if not self.reserve(most):
             if self.in_flight.n_requests == 0:
                 raise CapReachedError
             return False
@@ -273,8 +273,8 @@ class Account:
         self._write()
         return True
 
-    def allows(self, most: Spent) -> bool:
-        """Return whether the cap allows requests of at most this size, reserving money for them."""
+    def reserve(self, most: Spent) -> bool:
+        """Reserve money for requests of at most this size, and return whether the cap allows it."""
         if self.cap is None or self.price is None:
             return True
         need = money(self.spent + self.in_flight + most, self.price)

@@ -246,8 +246,8 @@ def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) ->
         for name in sorted({*files, *texts}):
             info = zipfile.ZipInfo(name)  # dated 1980, independent of the clock
             info.external_attr = 0o644 << 16
-            is_small = name.endswith(COMPRESSED)
-            info.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
+            is_compressed = name.endswith(COMPRESSED)
+            info.compress_type = zipfile.ZIP_STORED if is_compressed else zipfile.ZIP_DEFLATED
             if name in texts:
                 archive.writestr(info, texts[name])
             else:

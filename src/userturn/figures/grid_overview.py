@@ -16,7 +16,7 @@ OVER = 0.05  # share of a cell's turns above which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
 MARKS = {"E": "n_empty", "T": "n_truncated", "R": "n_refused", "U": "n_unscored", "X": "n_error"}
 HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square
-LEAST = 0.005  # a lower share that is not zero is written as less than one percent
+LEAST = 0.005  # up to this, a share that is not zero is written as less than one percent
 MOST = 3  # letters that fit beside each other in a square
 
 
@@ -31,7 +31,7 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
     estimate = pl.col("estimate")
     number = theme.fixed(100 * estimate, 0)
     return table.with_columns(
-        number=pl.when(estimate.is_between(0, LEAST, "none"))
+        number=pl.when(estimate.is_between(0, LEAST, "right"))
         .then(pl.lit("<1"))
         .otherwise(number)
         .fill_null("–"),

@@ -28,7 +28,7 @@ from userturn.models.engine import load_engine
 from userturn.models.engine_account import noted_engines
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import model_folder
-from userturn.models.model_files import check_weights
+from userturn.models.model_files import check_weights_unchanged
 from userturn.models.requests import Engine
 from userturn.models.scratch import copy_on_scratch
 from userturn.models.served import ServedModel
@@ -160,7 +160,7 @@ class LoadedModel:
 def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> LoadedModel:
     """Return a model by its description (`read_description`), or raise UserError."""
     entry = grid.models[model]
-    check_weights(model, entry["source"], description.get("weights_sha256", {}))
+    check_weights_unchanged(model, entry["source"], description.get("weights_sha256", {}))
     revision = description["revision"]  # a commit, not a branch
     folder = model_folder(entry["source"], revision, with_weights=not has_endpoint(entry))
     template = load_template(folder, entry, grid.config["today"], description)

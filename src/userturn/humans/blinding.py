@@ -22,7 +22,7 @@ SHOWN = re.compile(rf"⟦(?:mark|{ROLES})⟧")
 FIRST = re.compile(rf"(?:\s*{SHOWN.pattern})*")
 
 
-def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
+def stop_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
     """Return the stop tokens of all described models, the longest first."""
     tokens: set[str] = set()
     for path in paths_to_descriptions:

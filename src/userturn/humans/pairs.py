@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from userturn.datasets.messages import answer_to, opening
-from userturn.humans.blinding import neutral, special_tokens
+from userturn.humans.blinding import neutral, stop_tokens
 from userturn.humans.rounds import OPAQUE_ID_LENGTH, NewRound, conversation_shown, draw_once
 from userturn.humans.sample import keyed_hash, keyed_hashes
 from userturn.logs import say
@@ -213,7 +213,7 @@ def round_of_pairs(
     paths_to_earlier_keys: Sequence[str],
 ) -> NewRound:
     """Return a new round of pairs: its key, and what annotators see of it."""
-    tokens = special_tokens(paths_to_descriptions)
+    tokens = stop_tokens(paths_to_descriptions)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
     people = people_turns(paths_to_datasets)
     earlier = read_tables(paths_to_earlier_keys, PAIR_KEY_SCHEMA)

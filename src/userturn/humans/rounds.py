@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.humans.blinding import neutral, special_tokens
+from userturn.humans.blinding import neutral, stop_tokens
 from userturn.humans.sample import allocation_name, keyed_hashes, mark_drawn, shared_out
 from userturn.judges.verdict import GENUINE
 from userturn.logs import say
@@ -263,7 +263,7 @@ def _draw_round(
         "private datasets"
     )
     ordered, n_first = asked_first(key, earlier, humans.grid.config["judge_card"])
-    seen = shown(ordered, turns, items, special_tokens(paths_to_descriptions))
+    seen = shown(ordered, turns, items, stop_tokens(paths_to_descriptions))
     allocation = allocation_name(humans.n_turns, labels.height)
     return NewRound(key, seen, {"allocation": allocation, ASKED_FIRST: str(n_first)})
 

@@ -166,7 +166,7 @@ class Batches:
             line = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
             content = json.dumps(line).encode()
             most = largest_request(len(content), endpoint.max_output)
-            if not self.session.account.allows(self._pending + most):
+            if not self.session.account.reserve(self._pending + most):
                 return
             self._pending += most
             left.discard(question.key)

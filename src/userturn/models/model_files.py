@@ -165,7 +165,7 @@ def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str
     return None
 
 
-def check_weights(model: str, source: str, described: Mapping[str, str]) -> None:
+def check_weights_unchanged(model: str, source: str, described: Mapping[str, str]) -> None:
     """Raise UserError if a local model's large files differ from those in its description."""
     changed = changed_weights(source, described)
     if changed is not None:

@@ -1,6 +1,7 @@
 """The kinds of nodes of a cluster, as sinfo tells them, and what a job asks that none has."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
@@ -33,7 +34,9 @@ def read_kinds(output: str) -> list[Kind]:
         values = line.split("|")
         if len(values) == 5 and values[1].isdigit() and values[2].isdigit():
             partition, cores, mem_mb, resources, features = values
-            gpus = {kind.lower(): int(n) for kind, n in GPUS.findall(resources)}
+            gpus = Counter[str]()
+            for kind, n in GPUS.findall(resources):  # a type once for each socket
+                gpus[kind.lower()] += int(n)
             named = frozenset(NAMES.findall("" if features == "(null)" else features))
             kinds.append(Kind(partition, int(cores), int(mem_mb), gpus, named))
     return kinds

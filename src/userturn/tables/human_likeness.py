@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.humans.blinding import special_tokens
+from userturn.humans.blinding import stop_tokens
 from userturn.humans.import_labels import PAIR_LABELS_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.humans.pairs import (
@@ -95,7 +95,7 @@ def table(material: Material) -> pl.DataFrame:
     paths = material.paths
     turns = read_tables(paths["paired_turns"], TURNS_SCHEMA)
     people = people_turns(paths["paired_items"])
-    paired = paired_turns(turns, people, special_tokens(paths["described_models"]))
+    paired = paired_turns(turns, people, stop_tokens(paths["described_models"]))
     keys = read_tables(paths["pair_keys"], PAIR_KEY_SCHEMA)
     labels = read_tables(paths["pair_labels"], PAIR_LABELS_SCHEMA)
     return human_likeness(paired, keys, labels, material.seed)

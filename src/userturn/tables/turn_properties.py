@@ -33,7 +33,7 @@ from userturn.tables.turn_similarity import (
     OF_CHRF,
     PEOPLES,
     People,
-    distance,
+    chrf_to_people,
     people_of,
 )
 from userturn.workflow.registry import Table
@@ -172,7 +172,7 @@ def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
             for key, value in limits_of(name, measures[name]).items()
         },
         "language": language,
-        **distance(described, before.people),
+        **chrf_to_people(described, before.people),
         "reason": None if described["said"].count() else NO_TEXT,
     }
 

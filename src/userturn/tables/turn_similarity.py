@@ -121,7 +121,7 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
     return {item: People(turns[item], turns[other], other) for item, other in others.items()}
 
 
-def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
+def chrf_to_people(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
     """Return the columns `n_compared` and those of chrF for the turns of a cell."""
     rows = [
         (cluster, chrf(text, people[item].there), chrf(text, people[item].elsewhere))

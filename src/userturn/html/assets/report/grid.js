@@ -60,7 +60,7 @@ function heatMap({ models, datasets, temperatures, perturbation, by, judge }, te
     const [some, all] = measured(cell, by, judge);
     const share = all ? some / all : null;
     const text = describe(cell, by, judge);
-    const shown = share === null ? DASH : share > 0 && share < 0.005 ? "<1" : fixed(100 * share, 0);
+    const shown = share === null ? DASH : share > 0 && share <= 0.005 ? "<1" : fixed(100 * share, 0);
     const strength = share === null ? 0 : Math.min(1, share / top);
     return make("td", { class: begins }, make("a", {
       class: "cell", href: address(["cell", ...cell.path], judge ? { judge: study.judges[judge] } : {}), "aria-label": text, "--share": `${(100 * strength).toFixed(1)}%`,
