@@ -29,7 +29,7 @@ from tests.support.collected import ask_pending, collect_answers, collect_user_t
 from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.describe_model import describe_model
-from userturn.generation.load_engine import LoadedModel, load_model
+from userturn.generation.load_model import LoadedModel, load_model
 from userturn.generation.plan_files import WHOLE
 from userturn.generation.sweep import request_runner
 from userturn.judges.judge import judge_cell

@@ -29,8 +29,8 @@ from userturn.judges.pending_cells import fill_journal
 from userturn.judges.verdict import GENUINE
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import write_table
+from userturn.study.contents import LABELLED
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED
 from userturn.study.judge import judge_of
 
 PROFILES = ["config.yaml", "profiles/demo/study.yaml", "profiles/demo/judge.yaml"]

@@ -19,8 +19,8 @@ from userturn.controls.known_turns import labelled_items, labelled_turns, read_l
 from userturn.judges.rubric import read_rubric
 from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.prediction_powered import Labelled, corrected_rate
+from userturn.study.contents import LABELLED_TURNS
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import unknown_rates
 from userturn.tables.known_turns import add_true_labels

@@ -15,8 +15,8 @@ from userturn.config.load import load_config
 from userturn.controls.swapped_answers import READ, SWAPPED_TURNS_SCHEMA, swap_answers
 from userturn.judges.judge import judge_cell
 from userturn.sources.registry import judged, source_jobs
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.study.judge import judge_of
 from userturn.study.record import study_record
 

@@ -12,8 +12,8 @@ from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.turn_languages import detect_languages
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
 from userturn.workflow.data import LanguageGrid
 

@@ -21,8 +21,8 @@ from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.study.record import StudyRecord, study_record
 
 SCORED = ("smollm2-135m", "follow-ups", HUMAN_TURNS)

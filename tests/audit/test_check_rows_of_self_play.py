@@ -16,8 +16,8 @@ from userturn.audit.pair import Pair
 from userturn.prompts.perturbations import NO_ANSWER, NO_REFERENCE
 from userturn.sources.registry import asked, judged
 from userturn.storage.journal import decode_line, encode_line
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
 
 

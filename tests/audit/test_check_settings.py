@@ -10,7 +10,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_settings import check_settings
 from userturn.audit.findings import Finding
 from userturn.config.load import load_config
-from userturn.study.inputs import FileContents
+from userturn.study.contents import FileContents
 from userturn.study.record import StudyRecord, study_record
 from userturn.workflow.study import Study
 from userturn.workflow.study_files import Files

@@ -16,7 +16,7 @@ from userturn.config.load import load_config
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import prepare_dataset
 from userturn.models.model_files import files_of_folder
-from userturn.study.inputs import FileContents
+from userturn.study.contents import FileContents
 from userturn.study.record import StudyRecord, study_record
 
 FILE = Path("data/demo/word_problems.jsonl")

@@ -16,7 +16,7 @@ from tests.support.synthetic_study import rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
 from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
-from userturn.study.inputs import RecordedContents
+from userturn.study.contents import RecordedContents
 from userturn.study.record import StudyRecord
 from userturn.tables.judges import SCHEMA
 from userturn.tables.make_tables import Material

@@ -32,8 +32,8 @@ from userturn.datasets.prepare import SCHEMA
 from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge, judge_cell
 from userturn.sources.controls import INPUTS, controls, injected
+from userturn.study.contents import LABELLED_TURNS
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.agreement import AGREEMENT
 from userturn.tables.judges import judges, kinds_of_controls
 from userturn.tables.known_turns import TURN, add_kinds, control_verdicts

@@ -7,15 +7,15 @@ from tests.support.self_play_study import DATASET, MODEL, collect, study, sweep
 from userturn.audit.check_probes import check_probes
 from userturn.audit.pair import Pair
 from userturn.datasets.prepare import Item
-from userturn.generation.load_engine import load_model
+from userturn.generation.load_model import load_model
 from userturn.generation.planner import Planner
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.registry import asked
 from userturn.sources.source import USER_TURNS
 from userturn.storage.files import write_text
 from userturn.study.asks import Asks
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.study.model_description import read_description
 from userturn.study.record import study_record
 from userturn.workflow.study_size import dataset_size, load_of_model

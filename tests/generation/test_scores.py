@@ -25,8 +25,8 @@ from userturn.sources.source import Asked
 from userturn.storage.journal import Writer
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.table_files import write_table
-from userturn.study.finished_requests import LostPlansError, swept_again_if_lost
 from userturn.study.grid import Grid
+from userturn.study.sweep_notes import LostPlansError, swept_again_if_lost
 
 SCORED = ("smollm2-135m", "follow-ups", HUMAN_TURNS)
 SHARDS = {"1of2": ["c", "a"], "2of2": ["b", "c"]}  # shards changed: "c" is planned in both

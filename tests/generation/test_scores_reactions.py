@@ -10,7 +10,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.errors import UserError
 from userturn.generation.scores import reaction_signals
 from userturn.sources.candidates import read_reactions
-from userturn.study.inputs import REACTIONS
+from userturn.study.contents import REACTIONS
 
 
 def scores(sample: int, **logprobs: float | None) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from tests.support.self_play_study import (
     sweep,
 )
 from userturn.errors import ConfigError
-from userturn.generation.load_engine import load_model
+from userturn.generation.load_model import load_model
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.tiny_grid import tiny_grid
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.load_engine import load_model
+from userturn.generation.load_model import load_model
 from userturn.generation.plan_files import Plan
 from userturn.generation.sweep import sweep_plans
 from userturn.generation.sweep_plan import SweepPlans

@@ -16,9 +16,9 @@ from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import finished_plans, n_finished, run_sweep
 from userturn.storage.table_files import write_table
 from userturn.study.cells import Cell
-from userturn.study.finished_requests import LostPlansError, LostRecordsError
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
+from userturn.study.sweep_notes import LostPlansError, LostRecordsError
 from userturn.workflow.pending import GenerationGrid, Pending
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ SWEEP = f"""
 import sys
 from userturn.config.load import load_config
 from userturn.study.cells import Cell
-from userturn.study.finished_requests import LostRecordsError
+from userturn.study.sweep_notes import LostRecordsError
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 from userturn.generation.sweep import run_sweep

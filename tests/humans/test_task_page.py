@@ -24,7 +24,7 @@ from userturn.humans.task_page import (
     practice_turns,
 )
 from userturn.judges.rubric import read_rubric
-from userturn.study.inputs import LABELLED_TURNS
+from userturn.study.contents import LABELLED_TURNS
 from userturn.wording import label_name
 
 RUBRIC = read_rubric(ROOT / "data" / "rubric_2.yaml")

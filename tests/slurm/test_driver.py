@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tests.support.tiny_grid import tiny_grid
-from userturn.config import slurm_resources
+from userturn.config import job_resources
 from userturn.errors import UserError
 from userturn.slurm.driver import Gate, stand_between
 from userturn.sources.registry import asked_of
@@ -21,9 +21,9 @@ from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import lease, swept_now, this_owner
 from userturn.storage.table_files import write_table
-from userturn.study.finished_requests import note_finished
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
+from userturn.study.sweep_notes import note_finished
 
 PENDING = ["a1", "b2"]
 ONE_CELL = {"temperatures": [0], "perturbations": ["none"]}
@@ -81,7 +81,7 @@ def within(seconds: float, what: Callable[[], object]) -> bool:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a working folder with a SLURM of which `queue` says what squeue prints."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(slurm_resources, "_ends", {})
+    monkeypatch.setattr(job_resources, "_ends", {})
     (tmp_path / "bin").mkdir()
     for name, does in {"squeue": "cat queue", "scancel": 'echo "$@" > cancelled'}.items():
         program = tmp_path / "bin" / name
@@ -279,7 +279,7 @@ def test_routine_end_is_one_line_and_the_next_attempt_gets_more_of_what_was_shor
     Path(job.log[0]).write_text("error: sweep m: stopped by SIGTERM with 78 requests left\n")
     info, message = failed(job, state, path)
     gate(executor).executor.report_job_error(info, message)
-    assert slurm_resources._ends.get(job.log[0], []) == grows
+    assert job_resources._ends.get(job.log[0], []) == grows
     if not grows:
         assert executor.errors == [(info, message)]
         return

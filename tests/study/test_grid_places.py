@@ -23,8 +23,8 @@ from userturn.processes import STOP_SIGNALS
 from userturn.sources.registry import asked
 from userturn.storage.files import read_identity
 from userturn.study.cells import Cell, files_of
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid, Places
-from userturn.study.inputs import FileContents
 from userturn.workflow.pending import Pending
 
 Names = Mapping[str, Mapping[str, str]]

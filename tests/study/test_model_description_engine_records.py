@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.generation import load_engine
+from userturn.generation import load_model
 from userturn.models import engine_account
 from userturn.report.build import origins
 from userturn.study.grid import Grid
@@ -56,7 +56,7 @@ def test_sweep_warns_if_other_texts_are_of_another_runner(
 ) -> None:
     record(tmp_path, "first", by("V1"))
     monkeypatch.setattr(engine_account, "_noted", [by(now)])
-    load_engine._warn_of_runners(grid(tmp_path), "second")
+    load_model._warn_of_runners(grid(tmp_path), "second")
     said = capsys.readouterr().out
     assert ("WARNING: vLLM's model runner V2 writes the texts of 'second'" in said) == is_said
     assert ("(V1: first)" in said) == is_said

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.study.inputs import RecordedContents
+from userturn.study.contents import RecordedContents
 from userturn.study.record import read_study_record
 
 CONTENTS = json.dumps({field.name: {} for field in fields(RecordedContents)})

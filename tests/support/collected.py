@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 from userturn.generation.ask_engine import Runner
 from userturn.generation.collect import collect_table
-from userturn.generation.load_engine import LoadedModel, load_model
+from userturn.generation.load_model import LoadedModel, load_model
 from userturn.generation.sweep import complete_plans, request_runner, sweep_plans
 from userturn.models.requests import AnyRequest, Completion, Request, ScoringRequest, scores
 from userturn.processes import StopFlag

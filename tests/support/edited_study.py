@@ -21,8 +21,8 @@ from userturn.sources.registry import asked, stages
 from userturn.sources.self_play import depths
 from userturn.sources.source import USER_TURNS, Asked
 from userturn.storage.files import read_identity
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.workflow.pending import Pending
 
 Config = dict[str, Any]

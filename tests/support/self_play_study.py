@@ -8,7 +8,7 @@ from tests.support.collected import ask_pending, collect_answers, collect_user_t
 from tests.support.tiny_grid import tiny_grid
 from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.collect import collect_table
-from userturn.generation.load_engine import load_model
+from userturn.generation.load_model import load_model
 from userturn.generation.self_play import collect_self_play
 from userturn.generation.sweep import request_runner
 from userturn.judges.judge import judge_cell

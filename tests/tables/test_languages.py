@@ -9,7 +9,7 @@ from userturn.datasets.language import TOO_SHORT
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.storage.table_files import CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
+from userturn.tables.contrast_tests import ADJUSTED_SCHEMA
 from userturn.tables.corrected_rates import NO_SAMPLE, Domain
 from userturn.tables.languages import SCHEMA, languages_table
 from userturn.tables.parts_of_cells import (

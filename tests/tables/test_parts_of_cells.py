@@ -11,7 +11,7 @@ from userturn.controls.swapped_answers import donors
 from userturn.generation.plan_files import next_in_hash_order
 from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.stats.proportions import Patterns, clustered_rate, wilson
-from userturn.tables.compared_conditions import compare
+from userturn.tables.contrast_tests import compare
 from userturn.tables.parts_of_cells import BY_TURN, group_by_turn, rates_of_parts, since_the_first
 from userturn.tables.rates import cell_rates, outcomes_of, rates
 from userturn.tables.turn_rates import count_items, count_verdicts

@@ -15,8 +15,8 @@ from userturn.errors import ConfigError
 from userturn.models.embedder import embedded
 from userturn.sources.registry import check_study
 from userturn.storage.table_files import CELL_KEYS
+from userturn.study.contents import FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_similarity import (

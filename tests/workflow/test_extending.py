@@ -52,7 +52,7 @@ def test_a_slurm_setting_is_one_row_and_one_default(project: Path) -> None:
     ask = STUDY + "print(identity(config))"
     before = python(project, ask)
     change(
-        project / "src/userturn/config/slurm_resources.py",
+        project / "src/userturn/config/job_resources.py",
         "\nSETTINGS = {\n",
         """
 SETTINGS = {

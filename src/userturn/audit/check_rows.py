@@ -29,8 +29,8 @@ from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import has_failed
 from userturn.storage.table_files import ANSWER_KEYS, TURN_KEYS
 from userturn.study.asks import scan_plans
+from userturn.study.contents import REACTIONS as REACTIONS_FILE
 from userturn.study.grid import Grid
-from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import (
     longest_text,
     read_description,

@@ -35,8 +35,8 @@ from userturn.slurm.submission import read_profile
 from userturn.sources.registry import check_study
 from userturn.storage.hashing import check_sha256
 from userturn.storage.table_files import write_table
+from userturn.study.contents import LABELLED_TURNS
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.judge import judge_of
 from userturn.wording import number_of
 

@@ -20,8 +20,8 @@ from userturn.endpoints.usage import money
 from userturn.judges.judge import CellToJudge, verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study
+from userturn.study.contents import LABELLED, LABELLED_TURNS
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED, LABELLED_TURNS
 from userturn.study.judge import judge_of
 from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import warning

@@ -7,9 +7,9 @@ from typing import Any
 
 from userturn.config.entries import Config, selected
 from userturn.config.formats import check_chat_model, is_chat
+from userturn.config.job_resources import schemas_for
 from userturn.config.keys import Prices
 from userturn.config.model_keys import ModelEntry
-from userturn.config.slurm_resources import schemas_for
 from userturn.errors import ConfigError
 
 SERVER = "server"  # in an identity, instead of the engine that loads the model

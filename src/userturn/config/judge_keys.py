@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
+from userturn.config.job_resources import ResourceEntry
 from userturn.config.keys import (
     Attempts,
     Concurrency,
@@ -24,7 +25,6 @@ from userturn.config.keys import (
     path,
     program,
 )
-from userturn.config.slurm_resources import ResourceEntry
 
 
 class ServerSettings(VllmSettings, total=False):

@@ -7,6 +7,7 @@ differ as other batches round otherwise, which is no part of an identity (docs/e
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
+from userturn.config.job_resources import ResourceEntry
 from userturn.config.keys import (
     Attempts,
     Concurrency,
@@ -34,7 +35,6 @@ from userturn.config.keys import (
     path,
     program,
 )
-from userturn.config.slurm_resources import ResourceEntry
 
 MOST_SEEDS = 100
 System = Annotated[

@@ -20,7 +20,7 @@ HEAD = """\
 
 Every key of `config.yaml`. `<name>` stands for a name that you choose; defaults are those of the
 shipped `config.yaml`. This page is generated from `config/*_keys.py` and
-`config/slurm_resources.py`: run `python -m userturn.config.reference` after a change.
+`config/job_resources.py`: run `python -m userturn.config.reference` after a change.
 """
 # Where the defaults of a key's entries are; None where the shipped values are a study's choice.
 DEFAULTS = {

@@ -16,10 +16,10 @@ from typing import (
     is_typeddict,
 )
 
+from userturn.config.job_resources import SETTINGS, schemas_for
 from userturn.config.judge_keys import EndpointEntry, JudgeDefaults, JudgeEntry
 from userturn.config.keys import Key
 from userturn.config.model_keys import ModelEntry
-from userturn.config.slurm_resources import SETTINGS, schemas_for
 from userturn.config.study_keys import Study
 
 Schema = dict[str, Any]

@@ -17,7 +17,7 @@ import yaml
 
 from userturn.judges.verdict import GENUINE
 from userturn.judges.words import STOP_WORDS, is_english, words
-from userturn.study.inputs import INJECTED
+from userturn.study.contents import INJECTED
 
 if TYPE_CHECKING:
     import numpy as np  # a tenth of a second, and Snakemake only reads which failures there are

@@ -37,7 +37,7 @@ from userturn.errors import UserError
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.stats.rng import generator
 from userturn.storage.table_files import Schema, write_table
-from userturn.study.inputs import INJECTED, LABELLED
+from userturn.study.contents import INJECTED, LABELLED
 
 INJECTED_ITEMS: Schema = {"item": pl.String, "messages": pl.List(MESSAGE)}
 ITEMS_SCHEMA: Schema = {

@@ -8,7 +8,7 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN
 from userturn.figures import theme
 from userturn.humans.labels import PEOPLE
-from userturn.study.inputs import LABELLED
+from userturn.study.contents import LABELLED
 from userturn.tables.judges import cards
 from userturn.workflow.registry import Figure
 

@@ -26,9 +26,9 @@ from userturn.storage.table_files import (
     write_parts,
 )
 from userturn.study.asks import NAMES, UNKNOWN, ForecastGrid, journal_of, scan_plans
-from userturn.study.finished_requests import swept_again_if_lost, written_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
+from userturn.study.sweep_notes import swept_again_if_lost, written_plans
 
 Shown = Mapping[tuple[str, int], ShownAnswer | None]
 """The answer that is shown, by item and sample; None where there is none."""

@@ -47,9 +47,9 @@ from userturn.storage.journal_table import (
 )
 from userturn.storage.table_files import Schema, write_parts
 from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, journal_of, scan_plans
-from userturn.study.finished_requests import LostPlansError, written_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import last_description, longest_text
+from userturn.study.sweep_notes import LostPlansError, written_plans
 
 REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
 NO_REQUEST = "no request"  # outcome if no request can be made

@@ -13,7 +13,7 @@ from userturn.datasets.prepare import Item, prepare_dataset
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record
 from userturn.generation.describe_model import describe_model
-from userturn.generation.load_engine import LoadedModel, engine_of, load_model
+from userturn.generation.load_model import LoadedModel, engine_of, load_model
 from userturn.generation.plan_files import WHOLE
 from userturn.generation.planner import Planned, Planner
 from userturn.generation.reasoning import read_answer

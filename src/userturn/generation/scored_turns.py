@@ -37,8 +37,8 @@ from userturn.storage.journal_table import Journal, read_outcomes
 from userturn.storage.table_files import Schema
 from userturn.study.asks import journal_of, scan_plans
 from userturn.study.cells import Cell
+from userturn.study.contents import REACTIONS as REACTIONS_FILE
 from userturn.study.grid import Grid
-from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import last_description
 
 CONVERSATIONS: Schema = {"item": pl.String, "messages": pl.List(MESSAGE), "ended": pl.String}

@@ -28,8 +28,8 @@ from userturn.sources.source import Asked
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.table_files import SLICE, Schema
 from userturn.study.asks import journal_of, scan_plans
-from userturn.study.finished_requests import LostRecordsError, written_plans
 from userturn.study.grid import Grid
+from userturn.study.sweep_notes import LostRecordsError, written_plans
 
 SCORE_SCHEMA: Schema = {
     "key": pl.String,

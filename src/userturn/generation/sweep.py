@@ -18,7 +18,7 @@ import polars as pl
 from userturn.config.formats import answers_as
 from userturn.datasets.prepare import read_items
 from userturn.generation.ask_engine import RequestRunner, Runner
-from userturn.generation.load_engine import LoadedModel, engine_of, load_model
+from userturn.generation.load_model import LoadedModel, engine_of, load_model
 from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.plan_files import plan_path
 from userturn.generation.scorer import Scorer
@@ -31,15 +31,15 @@ from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import finished_keys
 from userturn.storage.leases import lease
 from userturn.study.asks import digest_of, journal_of
-from userturn.study.finished_requests import (
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
+from userturn.study.sweep_notes import (
     LostRecordsError,
-    finished_requests,
+    finished_identities,
     note_finished,
     note_unsent,
     swept_again_if_lost,
 )
-from userturn.study.grid import Grid
-from userturn.study.model_description import read_description, request_identity
 
 
 def finished_plans(
@@ -103,7 +103,7 @@ def run_sweep(
     os.environ["OMP_NUM_THREADS"] = str(n_threads)  # read when PyTorch is imported, which is later
     stop = StopFlag()
     # Nothing is pending in a job that is requeued after its end: its marker is then as it was.
-    identities = sorted(pending) or sorted(finished_requests(grid, model))
+    identities = sorted(pending) or sorted(finished_identities(grid, model))
     with lease(grid.leases_folder(model), shard, stop.set), swept_again_if_lost(grid, model):
         stop.listen()
         description = read_description(grid, model)

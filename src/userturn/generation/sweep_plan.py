@@ -10,7 +10,7 @@ import polars as pl
 
 from userturn.datasets.prepare import Item, read_items
 from userturn.generation.collect import Shown, answers_of_another, shown_samples
-from userturn.generation.load_engine import LoadedModel
+from userturn.generation.load_model import LoadedModel
 from userturn.generation.plan_files import (
     AnyPlan,
     Plan,

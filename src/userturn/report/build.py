@@ -15,7 +15,7 @@ import polars as pl
 
 from userturn.config.endpoint_models import has_endpoint, served_as
 from userturn.config.formats import default_format_models, is_chat, plays_the_user
-from userturn.generation.load_engine import server_records
+from userturn.generation.server_records import server_records
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.kinds import about

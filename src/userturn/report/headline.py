@@ -8,7 +8,7 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.beside_accuracy import LIMITS
-from userturn.tables.compared_conditions import FOLLOW_UP
+from userturn.tables.contrast_tests import FOLLOW_UP
 from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from userturn.config.slurm_resources import note_end
+from userturn.config.job_resources import note_end
 from userturn.errors import UserError
 from userturn.slurm.mistakes import mistakes_of
 from userturn.slurm.queue import QueuedJob, does_the_same, queue
@@ -25,8 +25,8 @@ from userturn.sources.registry import asked_of
 from userturn.storage.files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import LeaseError, describe_owner, lease, rivals
-from userturn.study.finished_requests import finished_by_shard
 from userturn.study.grid import Grid
+from userturn.study.sweep_notes import finished_by_shard
 from userturn.workflow.job_record import SWEEPS
 
 LOOK = 5.0  # seconds between two looks at the queue, at least

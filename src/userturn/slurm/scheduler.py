@@ -7,8 +7,8 @@ from getpass import getuser
 from typing import NamedTuple, cast
 
 from userturn.config.endpoint_models import has_endpoint
+from userturn.config.job_resources import SETTINGS
 from userturn.config.model_keys import ModelEntry
-from userturn.config.slurm_resources import SETTINGS
 from userturn.config.trained_models import training_entry
 from userturn.errors import UserError, near_miss
 from userturn.slurm.nodes import FORMAT, Kind, lacking, read_kinds

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from userturn.config.job_resources import ResourceEntry, cores_of, resources_of
 from userturn.config.load import read_config_file
-from userturn.config.slurm_resources import ResourceEntry, cores_of, resources_of
 from userturn.errors import UserError, near_path
 
 RULES = {"model": "sweep", "training": "train", "judge": "serve_judge"}  # by the kind of an entry

@@ -33,8 +33,8 @@ from userturn.sources.source import (
 )
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import PLAIN
+from userturn.study.contents import REACTIONS as REACTIONS_FILE
 from userturn.study.grid import Grid
-from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 
 CANDIDATES_VERSION = 1
 UNGRADED = ("none", "rubric")  # verifiers that call no answer right or wrong

@@ -28,8 +28,8 @@ from userturn.sources.source import (
     requests,
 )
 from userturn.storage.hashing import fingerprint
+from userturn.study.contents import INJECTED, LABELLED, LABELLED_TURNS
 from userturn.study.grid import Grid
-from userturn.study.inputs import INJECTED, LABELLED, LABELLED_TURNS
 
 CONTROLS_VERSION, LABELLED_VERSION, INJECTED_VERSION = 2, 1, 1
 

@@ -24,8 +24,8 @@ from userturn.prompts.template_text import effective, settings_read_in
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.storage.journal_table import Journal
 from userturn.storage.table_files import Schema
+from userturn.study.contents import Contents
 from userturn.study.grid import Grid
-from userturn.study.inputs import Contents
 from userturn.study.model_description import read_description
 
 UNKNOWN = "\0not written yet\0"  # stands for a text that follows from a reply not yet there

@@ -27,7 +27,7 @@ from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, group_by_source, temperature_name
-from userturn.study.inputs import Contents, FileContents
+from userturn.study.contents import Contents, FileContents
 
 
 def read_rounds(path: Path) -> dict[str, int]:

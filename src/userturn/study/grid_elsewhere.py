@@ -17,8 +17,8 @@ from typing import Any
 from userturn.config.load import NOTES
 from userturn.logs import say
 from userturn.storage.hashing import fingerprint
+from userturn.study.contents import FileContents, RecordedContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents, RecordedContents
 
 
 def asked_elsewhere(function: str, grid: Grid, arguments: Mapping[str, Any], state: Any) -> Any:

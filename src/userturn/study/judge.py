@@ -3,8 +3,8 @@
 from userturn.config.endpoint_models import model_prices
 from userturn.endpoints.usage import Price
 from userturn.judges.judge import Judge
+from userturn.study.contents import INJECTED, LABELLED
 from userturn.study.grid import Grid
-from userturn.study.inputs import INJECTED, LABELLED
 
 
 def judge_prices(grid: Grid) -> dict[str, Price]:

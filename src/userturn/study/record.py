@@ -16,8 +16,8 @@ from userturn.config.trust import is_of_this_folder, is_part, misleading_name
 from userturn.errors import UserError, near_path
 from userturn.storage.files import write_json
 from userturn.storage.hashing import canonical_json, fingerprint
+from userturn.study.contents import Contents, FileContents, RecordedContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import Contents, FileContents, RecordedContents
 
 RECORD = "study.json"
 MOST_CELLS = 100_000

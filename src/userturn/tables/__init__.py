@@ -8,8 +8,8 @@ anchor_rules.py: when a prediction holds in a study, fails, or is undecided.
 anchors.py: the paper's published results, and a study's predictions, beside the study's.
 beside_accuracy.py: accuracy beside follow-up rate, and correlations over models.
 chance_floor.py: the share of genuine turns after other answers, and what is above it.
-compared_conditions.py: contrasts of conditions, their sets of tests, and families compared.
 confusion.py: labels of one rater against labels of another, and the turns that differ.
+contrast_tests.py: contrasts of conditions, their sets of tests, and families compared.
 contrasts.py: a condition against its baseline, and families against each other.
 copies.py: items of a dataset with the conversation of another, which are one cluster.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.

@@ -12,7 +12,7 @@ from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.added_columns import FORMAT, SEEN, mark_seen
-from userturn.tables.compared_conditions import (
+from userturn.tables.contrast_tests import (
     ADJUSTED_SCHEMA,
     BETWEEN_FAMILIES,
     FOLLOW_UP,

@@ -28,7 +28,7 @@ from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import SEEN, default_format_rows, is_default, mark_seen
 from userturn.tables.beside_accuracy import limits_over_models
-from userturn.tables.compared_conditions import SCOPES
+from userturn.tables.contrast_tests import SCOPES
 from userturn.tables.contrasts import graded_answers, pairs_of_answers
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
 from userturn.tables.item_pairs import (

@@ -31,7 +31,7 @@ from userturn.stats.proportions import Interval, copies
 from userturn.stats.rng import generator
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
-from userturn.study.inputs import INJECTED
+from userturn.study.contents import INJECTED
 from userturn.tables.turn_rates import rate_over
 
 N_BINS = 5

@@ -16,7 +16,7 @@ from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.table_files import ANSWER_KEYS, Schema
-from userturn.study.inputs import LABELLED
+from userturn.study.contents import LABELLED
 from userturn.tables.make_tables import Material
 
 # The columns of a turn of known kind: its source, its true label, the judge's, and its weight.

@@ -17,7 +17,7 @@ from userturn.storage.table_files import (
     JUDGED_ITEM_KEYS,
     TURN_KEYS,
 )
-from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
+from userturn.tables.contrast_tests import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, sampled_and_labelled
 from userturn.tables.item_pairs import Pairs, cells_of, pairs
 from userturn.tables.make_tables import Material

@@ -14,7 +14,7 @@ from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import CONFIDENCE, Floats, Interval, student_of
 from userturn.stats.significance import Limits
 from userturn.tables.added_columns import HELD_OUT
-from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
+from userturn.tables.contrast_tests import COMPARED_SCHEMA, SCOPES, compare
 from userturn.tables.item_pairs import (
     Cells,
     Columns,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from userturn.config.entries import EVERY_LANGUAGE, paths_of
 from userturn.config.formats import model_of
-from userturn.config.slurm_resources import Resources
+from userturn.config.job_resources import Resources
 from userturn.config.trained_models import trained_on, training_entry
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, dataset_files, description_files, files_of

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from userturn.config.slurm_resources import Resources
+from userturn.config.job_resources import Resources
 from userturn.endpoints.api_keys import read_key
 from userturn.errors import UserError
 from userturn.sources.registry import judged, verdicts_identity

@@ -20,7 +20,7 @@ from typing import Any
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.formats import answers_as
-from userturn.config.slurm_resources import Resources
+from userturn.config.job_resources import Resources
 from userturn.datasets.fetch import is_unusable
 from userturn.sources.registry import asked, asked_of, follows_others
 from userturn.sources.source import ANSWERS, Asked
@@ -28,10 +28,10 @@ from userturn.storage.files import read_artifact, read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import swept_now
 from userturn.study.cells import dataset_files, description_files
-from userturn.study.finished_requests import finished_requests, must_send, sweeps_folder
 from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import asked_elsewhere, states
 from userturn.study.model_description import present_description, request_identity
+from userturn.study.sweep_notes import finished_identities, must_send, sweeps_folder
 
 FORECAST = "userturn.generation.forecast.forecasts_as_json"  # reads tables
 
@@ -133,7 +133,7 @@ class Pending:
         forecast = self.forecasts.get(model, {"missing": {}, "is_known": False})
         lacking = {identity for identity in absent if forecast["missing"].get(identity, 1)}
         is_old = lacking and not forecast["is_known"]
-        vouched = finished_requests(self.grid, model) if is_old else set()
+        vouched = finished_identities(self.grid, model) if is_old else set()
         again = absent & must_send(self.grid, model) | self._planned_otherwise(model)
         return lacking - vouched | again
 

@@ -11,8 +11,8 @@ from userturn.judges.check_entries import check_served_judge
 from userturn.sources.registry import artifacts, judged, source_inputs
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import description_files, files_of
+from userturn.study.contents import HARDER_FAILURES, FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import HARDER_FAILURES, FileContents
 from userturn.study.model_description import look_at_model
 from userturn.study.record import StudyRecord, read_study_record, study_record, understood
 from userturn.workflow.data import DataGrid, LanguageGrid, SimilarityGrid, TrainingGrid

@@ -9,7 +9,7 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.errors import UserError
-from userturn.generation.load_engine import note_server, server_records
+from userturn.generation.server_records import note_server, server_records
 from userturn.models.completion_endpoint import Dialect
 from userturn.models.server_check import ServerCheck
 from userturn.report.build import origins

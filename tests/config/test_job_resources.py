@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from userturn.config import slurm_resources
-from userturn.config.slurm_resources import SETTINGS, Resources, note_end
+from userturn.config import job_resources
+from userturn.config.job_resources import SETTINGS, Resources, note_end
 from userturn.errors import note_error
 
 ENTRY: Any = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
@@ -21,7 +21,7 @@ def entry(**own: object) -> Any:
 
 @pytest.fixture(autouse=True)
 def no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm_resources, "_ends", {})
+    monkeypatch.setattr(job_resources, "_ends", {})
 
 
 def ended(*lacked: str) -> None:

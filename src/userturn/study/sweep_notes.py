@@ -159,7 +159,7 @@ def finished_by_shard(grid: Grid, model: str) -> dict[str, set[str]]:
     return of_shard
 
 
-def finished_requests(grid: Grid, model: str) -> set[str]:
+def finished_identities(grid: Grid, model: str) -> set[str]:
     """Return the identities of a model's answers, cells and scores that need no sweep.
 
     An identity counts if it is in the notes of all shards, of the present or an earlier number of

@@ -9,14 +9,14 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.formats import OF_ROLE_PLAY
+from userturn.config.job_resources import SETTINGS
 from userturn.config.schema import config_schema
-from userturn.config.slurm_resources import SETTINGS
 from userturn.datasets.fetch import OF_HUB, OF_SPLIT, SHAPES_ITEMS, complete, shaping
 from userturn.judges.kinds import judge_identity
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import write_table
+from userturn.study.contents import SHAPES_OUTPUT, FileContents
 from userturn.study.grid import Grid
-from userturn.study.inputs import SHAPES_OUTPUT, FileContents
 
 # `source` counts by the model's files; `recipe`, `repetition` and `base` by the training of them.
 MODEL = {

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
-from userturn.tables.compared_conditions import compared_members
+from userturn.tables.contrast_tests import compared_members
 from userturn.tables.contrasts import LAYOUT, SCHEMA, contrasts
 from userturn.tables.layout import printed
 from userturn.tables.turn_rates import count_items
