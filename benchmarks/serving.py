@@ -90,7 +90,7 @@ def client(name: str, model: str, url: str, n: str, at_once: str) -> None:
     import logging
 
     from userturn.endpoints.budget import Account
-    from userturn.endpoints.rate_limit import Pace
+    from userturn.endpoints.concurrency import Pace
     from userturn.generation.ask_engine import to_record
     from userturn.models.completion_endpoint import CompletionEndpoint, Dialect, fields_of
     from userturn.models.requests import Sampling, make_request

@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_676, 34_838),
+    "src": (62_676, 34_840),
     "tests": (57_589, 32_830),
     "scripts": (25, 18),
     "rules": (258, 0),

@@ -21,7 +21,7 @@ from tests.support.judge_server import (
 )
 from tests.support.judged_cell import cell, judge, settings, spent, verdicts_of
 from userturn.endpoints import http_client as endpoint
-from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.concurrency import Pace
 from userturn.errors import UserError
 from userturn.judges import endpoint_verdicts as endpoint_judging
 from userturn.judges.endpoint import identity, price

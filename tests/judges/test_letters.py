@@ -12,8 +12,8 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.support import family_templates as families
 from tests.support.snakemake_runs import ROOT
+from userturn.endpoints.concurrency import Pace
 from userturn.endpoints.http_replies import Received
-from userturn.endpoints.rate_limit import Pace
 from userturn.judges.letters import (
     LetterEndpoint,
     LetterPrompt,

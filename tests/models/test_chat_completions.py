@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints import http_client
 from userturn.endpoints.budget import Account
-from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.concurrency import Pace
 from userturn.errors import UserError
 from userturn.models.chat_completions import ChatCompletions, ChatModel
 from userturn.models.requests import Completion, Request, Sampling, make_request, scoring_request

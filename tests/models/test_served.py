@@ -24,7 +24,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints import http_client
 from userturn.endpoints.budget import Account, read_accounts
-from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.concurrency import Pace
 from userturn.errors import UserError
 from userturn.judges.pending_cells import running
 from userturn.models.completion_endpoint import CompletionEndpoint

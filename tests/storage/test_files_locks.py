@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.endpoints.rate_limit import _take_slot
+from userturn.endpoints.concurrency import _take_slot
 from userturn.storage.files import NoLocksError, alone, is_locked
 
 HOLD = """

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.judge_server import Asked, http
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints.budget import Account
-from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.concurrency import Pace
 from userturn.models.completion_endpoint import CompletionEndpoint
 from userturn.models.requests import Completion, Request, Sampling, make_request
 from userturn.models.served import ServedModel

@@ -16,9 +16,9 @@ from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model
 from userturn.storage.hashing import files_fingerprint
 from userturn.study.grid import Grid
+from userturn.training.checkpoints import last_checkpoint
 from userturn.training.data import prepare_training_data
 from userturn.training.train import train
-from userturn.training.trainer_inputs import last_checkpoint
 
 GENUINE = {"rationale": "r", "label": "genuine_followup", "genuine": True}
 N_STEPS = 3

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks.trainings import measured
-from tests.training.test_job_checkpoint import write_checkpoint
+from tests.training.test_checkpoints import write_checkpoint
 from userturn.errors import UserError
 from userturn.training.train import checkpoint_named, first_of
 

@@ -13,7 +13,7 @@ from userturn.generation.scorer import Exchange
 from userturn.models.whole_model import whole_model
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.training.learnt_turns import learnt_turns, swap_answers
+from userturn.training.learnt_turns import learnt_turns, shuffle_answers
 from userturn.training.turn_gains import gains
 
 LETTERS = "abcdefgh"
@@ -72,21 +72,21 @@ def test_turn_without_text_says_nothing_and_one_without_other_answers_has_no_gai
 
 def test_shuffled_turns_follow_answers_of_others_and_every_answer_is_somebodys() -> None:
     conversations = [talk(letter) for letter in LETTERS]
-    made = swap_answers(conversations)
+    made = shuffle_answers(conversations)
     assert sorted(talk[0]["content"][-1].lower() for talk in made) == list(LETTERS)
     assert all(question["content"][-1].lower() == said["content"] for question, _, said in made)
     assert all(answer["content"] != said["content"] for _, answer, said in made)
     assert sorted(answer["content"] for _, answer, _ in made) == list(LETTERS)
-    assert swap_answers(conversations[::-1]) == made
+    assert shuffle_answers(conversations[::-1]) == made
 
 
 def test_conversations_that_share_an_answer_are_not_given_it() -> None:
-    made = swap_answers([talk("a"), talk("a", "hm"), talk("b")])
+    made = shuffle_answers([talk("a"), talk("a", "hm"), talk("b")])
     assert [
         answer["content"] for question, answer, _ in made if question["content"][-1] == "A"
     ] == ["b", "b"]
     with pytest.raises(UserError, match="no other with other answers; give `data` more"):
-        swap_answers([talk("a"), talk("a", "hm")])
+        shuffle_answers([talk("a"), talk("a", "hm")])
 
 
 def trained_gain(folder: Path, template: Template, conversations: Any) -> float:
@@ -112,6 +112,6 @@ def test_turns_after_their_own_answer_teach_to_react_and_shuffled_ones_do_not(
 ) -> None:
     conversations = [talk(letter) for letter in LETTERS]
     own = trained_gain(folder, template, conversations)
-    shuffled = trained_gain(folder, template, swap_answers(conversations))
+    shuffled = trained_gain(folder, template, shuffle_answers(conversations))
     assert own > 0.5
     assert shuffled < 0.1

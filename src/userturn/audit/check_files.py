@@ -20,8 +20,8 @@ from userturn.config.load import INSTALLATION
 from userturn.export.secrets import find_secrets, key_values
 from userturn.report.claims import SHEET, claims_sheet
 from userturn.storage.hashing import short_hash
-from userturn.study.cells import whole_splits
 from userturn.study.record import StudyRecord
+from userturn.study.sweep_notes import whole_splits
 from userturn.wording import number_of
 from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES

@@ -14,7 +14,7 @@ from userturn.generation.plan_files import next_in_hash_order
 from userturn.sources.registry import judge_rules
 from userturn.storage.files import SCHEMA_VERSION, artifact, read_json
 from userturn.storage.hashing import fingerprint, short_hash
-from userturn.study.cells import whole_splits
+from userturn.study.sweep_notes import whole_splits
 from userturn.workflow.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.workflow.run_job import identity_of, inputs_of
 from userturn.workflow.study import Identities, Study

@@ -29,8 +29,8 @@ from userturn.storage.files import read_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
+from userturn.training.checkpoints import last_checkpoint, log_of
 from userturn.training.kept_change import MOST_LOST
-from userturn.training.trainer_inputs import last_checkpoint, log_of
 from userturn.workflow.study_files import FAULTS, Files
 
 

@@ -11,13 +11,14 @@ from userturn.cli.arguments import take_configfile
 from userturn.cli.terminal import Output
 from userturn.config.load import load_study
 from userturn.errors import UserError, near_path
-from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
+from userturn.storage.hashing import beginning_sha256, canonical_json, file_sha256, short_hash
+from userturn.study.grid import Grid
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.job_record import JobRecord
 from userturn.workflow.jobs import every_job
 from userturn.workflow.startup import checked_study
 from userturn.workflow.study import asked_for, open_record
-from userturn.workflow.study_files import Files, differences, flat, settings_of, short
+from userturn.workflow.study_files import Files
 
 HELP = "explain how a file was made and what would change it"
 EXAMPLES = ("why results/tables/rates.parquet",)
@@ -35,6 +36,11 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 SHOWN_INPUTS = 8
+LONGEST = 60  # characters shown of a setting
+DATASET = (
+    *("hub", "revision", "file", "config", "split", "files"),
+    *("language", "limit", "condition", "instruction"),
+)
 
 
 @dataclass(frozen=True)
@@ -219,3 +225,69 @@ def _recorded_answer(artifact: Artifact) -> str | None:
     identities = [asked.get(name) for name in artifact.record["outputs"]]
     is_asked = artifact.record["identity"] in identities
     return "no, by the configuration that the study was run with" if is_asked else None
+
+
+def short(value: Any) -> str:
+    """Return a setting as a short text, and a hash as its beginning."""
+    text = value if isinstance(value, str) else canonical_json(value)
+    kind, _, digest = text.rpartition(":")
+    if len(digest) == 64 and not set(digest) - set("0123456789abcdef"):
+        return f"{kind}:{short_hash(digest)}" if kind else short_hash(digest)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def settings_of(grid: Grid, wildcards: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings that affect a job's outputs, by readable names.
+
+    A job without wildcards is affected by the settings of the whole study.
+    """
+    chosen: dict[str, Mapping[str, Any]] = {
+        "model": grid.contents.models,
+        "dataset": {name: _dataset(grid, name) for name in grid.contents.datasets},
+        "perturbation": grid.contents.perturbations,
+        "judge": grid.contents.judges,
+    }
+    settings: dict[str, Any] = {}
+    for kind, entries in chosen.items():
+        names = sorted(entries) if not wildcards else [wildcards.get(kind, "")]
+        settings |= {f"{kind} {name}": entries[name] for name in names if name in entries}
+    if not wildcards or {"model", "dataset"} <= set(wildcards):
+        model = wildcards.get("model")
+        settings["seed"] = grid.config["seed"]
+        settings["answer"] = (
+            grid.answer_settings(model) if model in grid.models else grid.config["answer"]
+        )
+    if not wildcards or "temperature" in wildcards:
+        settings["temperature"] = wildcards.get("temperature", sorted(grid.temperatures))
+        settings |= {key: grid.config[key] for key in ("samples", "user_turn")}
+    if not wildcards:
+        settings |= {key: grid.config[key] for key in ("primary_judge", "statistics")}
+    return settings
+
+
+def _dataset(grid: Grid, name: str) -> dict[str, Any]:
+    entry = grid.config["datasets"][name]
+    told = {key: entry[key] for key in DATASET if key in entry}
+    return {**told, "identity": grid.contents.datasets[name]}
+
+
+def flat(name: str, value: Any) -> dict[str, Any]:
+    """Return nested settings as one mapping, with dotted names that begin with `name`."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    return {key: v for k, inner in value.items() for key, v in flat(f"{name}.{k}", inner).items()}
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each difference between two results of `settings_of` in words."""
+    for group in sorted(before.keys() | now.keys()):
+        if group not in before:
+            yield f"{group}: not then, asked for now"
+        elif group not in now:
+            yield f"{group}: asked for then, not now"
+        else:
+            was, is_now = flat(group, before[group]), flat(group, now[group])
+            for name in sorted(was.keys() | is_now.keys()):
+                if was.get(name) != is_now.get(name):
+                    texts = (short(s[name]) if name in s else "none" for s in (was, is_now))
+                    yield "{}: {} then, {} now".format(name, *texts)

@@ -15,7 +15,7 @@ from typing import Any
 from userturn.config.entries import entries_by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
-from userturn.endpoints.hub import hub_answers, missing_from_hub
+from userturn.endpoints.hub_errors import hub_answers, missing_from_hub
 from userturn.errors import UserError, is_full_disk, near_path
 from userturn.storage.files import read_text
 from userturn.storage.hashing import check_sha256, file_sha256, fingerprint

@@ -19,6 +19,7 @@ import aiohttp
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints.api_keys import remove_key
 from userturn.endpoints.budget import Account
+from userturn.endpoints.concurrency import Pace, one_slot
 from userturn.endpoints.http_replies import (
     NotSentError,
     Received,
@@ -30,7 +31,6 @@ from userturn.endpoints.http_replies import (
     replace_surrogates,
     retry_after,
 )
-from userturn.endpoints.rate_limit import Pace, one_slot
 from userturn.endpoints.usage import Spent, largest_request
 from userturn.logs import say
 

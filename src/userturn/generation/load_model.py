@@ -12,7 +12,7 @@ from userturn.config.judge_keys import ServerEntry
 from userturn.config.model_keys import ModelEntry
 from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.budget import Account
-from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.concurrency import Pace
 from userturn.generation.server_records import note_server
 from userturn.logs import say
 from userturn.models.chat_completions import ChatCompletions, ChatModel

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from userturn.config.judge_keys import EndpointEntry
 from userturn.endpoints.api_keys import read_key
-from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.concurrency import Pace
 from userturn.errors import UserError
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
 from userturn.judges.batch_files import LARGEST_BATCH, batches_of, open_batches

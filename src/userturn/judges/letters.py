@@ -12,8 +12,8 @@ from string import ascii_uppercase
 from typing import Any, ClassVar
 
 from userturn.datasets.messages import Message
+from userturn.endpoints.concurrency import Pace
 from userturn.endpoints.http_replies import Received, UnscoredError
-from userturn.endpoints.rate_limit import Pace
 from userturn.judges.decisions import Content
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity

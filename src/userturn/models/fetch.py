@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from userturn.endpoints.hub import hub_answers, missing_from_hub
+from userturn.endpoints.hub_errors import hub_answers, missing_from_hub
 from userturn.errors import UserError, hub_cache, is_full_disk, near_path
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.storage.files import read_json

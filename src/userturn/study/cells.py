@@ -1,18 +1,7 @@
 """Cells: the unit that is finished once and for all, and where its files are."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
-
-
-def whole_splits(shards: Iterable[str]) -> list[list[str]]:
-    """Return the shards of each split that is complete, such as 1of2 and 2of2."""
-    by_number: defaultdict[str, list[str]] = defaultdict(list)
-    for shard in shards:
-        by_number[shard.partition("of")[2]].append(shard)
-    splits = by_number.values()
-    return [n for n in splits if {*n} == {f"{i}of{len(n)}" for i in range(1, len(n) + 1)}]
-
 
 ALL = "all"  # in a row of a table over every dataset, model or family
 PLAIN = "none"  # the perturbation that changes nothing

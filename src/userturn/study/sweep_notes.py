@@ -7,7 +7,7 @@ is the same and no journal file that it names has become shorter.
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Any
 from userturn.errors import UserError
 from userturn.storage.files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import whole_splits
 from userturn.study.grid import Grid
 from userturn.study.model_description import present_description, request_identity
 
@@ -201,3 +200,12 @@ def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
             for note in _notes(grid, model):
                 note.unlink(missing_ok=True)
         raise
+
+
+def whole_splits(shards: Iterable[str]) -> list[list[str]]:
+    """Return the shards of each split that is complete, such as 1of2 and 2of2."""
+    by_number: defaultdict[str, list[str]] = defaultdict(list)
+    for shard in shards:
+        by_number[shard.partition("of")[2]].append(shard)
+    splits = by_number.values()
+    return [n for n in splits if {*n} == {f"{i}of{len(n)}" for i in range(1, len(n) + 1)}]

@@ -71,7 +71,7 @@ def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int
             yield end + 1
 
 
-def swap_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Message]]:
+def shuffle_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Message]]:
     """Return conversations with the answers of other conversations, as a control.
 
     In the order of their hashes, each takes the answers of the next conversation that shares none

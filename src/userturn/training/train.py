@@ -30,18 +30,16 @@ from userturn.storage.files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
+from userturn.training.checkpoints import last_checkpoint, log_of, remove_torn
 from userturn.training.curve import Curve
 from userturn.training.draws import write_draws
 from userturn.training.grpo import reinforced_trainer, tasks_of
 from userturn.training.kept_change import kept_change
-from userturn.training.learnt_turns import held_out, learnt_turns, swap_answers
+from userturn.training.learnt_turns import held_out, learnt_turns, shuffle_answers
 from userturn.training.trainer_inputs import (
     TrainerParts,
     Training,
-    last_checkpoint,
-    log_of,
     n_steps_of,
-    remove_torn,
     trainer_arguments,
 )
 from userturn.wording import number_of
@@ -60,7 +58,7 @@ def learnt_rows(
         row["messages"] for row in training.rows if (row["conversation"] in others) == is_held_out
     ]
     if how.get("shuffled"):
-        messages = swap_answers(messages)
+        messages = shuffle_answers(messages)
     return learnt_turns(template, messages, how["loss_on"], how["max_tokens"])
 
 

@@ -15,7 +15,7 @@ run_folder.py: the folder of a run (its lock, earlier outputs, names) and of a n
 run_job.py: what texts of the table of jobs stand for; calls a job's function.
 startup.py: how a run begins (lock, configuration, study), and what a dry run prints.
 study.py: the object that rules ask, every artifact of it; that of a finished study.
-study_files.py: the files of a finished study and their records; how settings differ.
+study_files.py: the files of a finished study, and their records.
 study_size.py: requests and judge questions, of a study and of what a run asks, in numbers.
 tables.py: the tables and figures that a study has, what they are made of, their identities.
 """

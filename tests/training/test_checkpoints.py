@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from userturn.training.trainer_inputs import last_checkpoint, remove_torn
+from userturn.training.checkpoints import last_checkpoint, remove_torn
 
 FILES = (
     "adapter_model.safetensors",

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from userturn.endpoints.rate_limit import one_slot
+from userturn.endpoints.concurrency import one_slot
 
 
 def test_two_jobs_share_the_slots_of_a_judge(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.study.cells import whole_splits
+from userturn.study.sweep_notes import whole_splits
 
 
 @pytest.mark.parametrize(
