@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.audit.test_audit_page import PAGE as AUDIT_PAGE
+from tests.audit.test_result_page import PAGE as AUDIT_PAGE
 from tests.report.test_comparison_page import PAGE as COMPARISON_PAGE
 from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.made_up_figures import PAIR, SIGNALS_OF, draw_every_figure, write_labels
