@@ -122,7 +122,7 @@ def nemotron_h(is_dense: bool = False) -> Any:
     return transformers.NemotronHForCausalLM(config)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")
 def test_hybrid_is_known_to_vllm_whatever_its_config_calls_its_layers(tmp_path: Path) -> None:
     """On a CPU, where prompts are not read in chunks, it has no prefix caching."""
