@@ -18,7 +18,7 @@ from tests.support.faults.row import COUNTED, Fault
 from tests.support.judge_once import start
 from tests.support.judge_server import GENUINE, Asked, JudgeServer, completion, judge_server
 from tests.support.judged_cell import MAX_TOKENS, PRICE, cell, judge, spent, verdicts_of
-from userturn.endpoints import http_client
+from userturn.endpoints import http_client, http_replies
 from userturn.endpoints.usage import money
 from userturn.errors import UserError
 from userturn.judges import batch_api
@@ -93,6 +93,7 @@ def test_mix_with_kills_decides_each_turn_once_and_counts_each_request(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(http_replies, "LONGEST_RETRY_AFTER", 0.01)  # some replies say: for ever
     monkeypatch.setattr(batch_api, "FIRST_POLL", 0.001)
     monkeypatch.setenv("JUDGE_KEY", KEY)
     answers, about = Answers(seed), cell(tmp_path, *TURNS)

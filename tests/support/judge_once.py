@@ -7,7 +7,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.support.judged_cell import judge, verdicts_of
-from userturn.endpoints import http_client
+from userturn.endpoints import http_client, http_replies
 from userturn.judges import batch_api
 from userturn.judges.judge import CellToJudge
 
@@ -17,7 +17,7 @@ FORKS.set_forkserver_preload(["tests.support.judge_once", "openai"])
 
 def judge_once(results: Path, url: str, cell: str, key: str, by_batch: bool) -> None:
     """Judge a cell, with a key, and without long waits."""
-    http_client.FIRST_WAIT = batch_api.FIRST_POLL = 0.01
+    http_client.FIRST_WAIT = batch_api.FIRST_POLL = http_replies.LONGEST_RETRY_AFTER = 0.01
     os.environ["JUDGE_KEY"] = key
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
