@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_676, 34_840),
-    "tests": (57_590, 32_831),
+    "tests": (57_591, 32_831),
     "scripts": (25, 18),
     "rules": (258, 0),
 }

@@ -189,8 +189,9 @@ def test_view_chosen_while_the_report_loads_is_shown_and_keeps_the_focus(
     assert tab.evaluate("document.activeElement.tagName") == "SELECT"
 
 
+@pytest.mark.parametrize("view", ["cell/{0}", "turn/{0}/{1}-6/0"])
 def test_turns_that_arrive_after_their_view_was_left_are_not_those_of_the_next_one(
-    tab: Any, uri: str
+    tab: Any, uri: str, view: str
 ) -> None:
     go_to(tab, f"{uri}#/grid")
     tab.evaluate(
@@ -200,7 +201,7 @@ def test_turns_that_arrive_after_their_view_was_left_are_not_those_of_the_next_o
     )
     shown = "listed.turns.map((turn) => turn.cell.number)"
     first, second = tab.evaluate("cells.slice(0, 2).map((cell) => cell.path.join('/'))")
-    tab.goto(f"{uri}#/cell/{first}")
+    tab.goto(f"{uri}#/{view.format(first, first.split('/')[1])}")
     tab.wait_for_function("() => latest === location.hash")
     assert tab.evaluate(shown) == []
     go_to(tab, f"{uri}#/cell/{second}")

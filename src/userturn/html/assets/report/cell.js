@@ -41,7 +41,6 @@ async function readCell(cell, progress, isStale) {
 }
 
 function cellView(cell) {
-  let generation = 0;
   let turns = null;
   const list = make("ol", { class: "turns" });
   const state = make("p", { class: "state", role: "status" });
@@ -67,20 +66,18 @@ function cellView(cell) {
     node: make("section", null, crumbs(["Grid", address(["grid"])], [nameOf(cell)]), make("h1", { tabindex: "-1" }, cell.model, make("small", null, `${cell.dataset} · temperature ${cell.temperature} · ${words(cell.perturbation)}`)),
       make("div", { class: "switches" }, neighbours(cell)), make("div", { class: "judges" }, labelBars(cell, chooseLabel)), cell.isPrivate ? privateNote() : null, form, make("div", { class: "buttons export" }, shuffleButton(refine), exportBar()), state, list, pages),
     async update(query) {
-      const mine = ++generation;
-      const isStale = () => mine !== generation;
+      const mine = latest;
       setForm(form, query);
       if (!turns) listed = { cell, turns: [] }; // no longer those of the view before
       try {
         turns ??= await readCell(cell, (n) => { state.textContent = `Loading, ${n} of ${cell.nParts} files`; }, () => false);
         const chosen = await readingList(turns, query);
-        if (isStale()) return;
+        if (latest !== mine) return; // the reader went on
         listed = { cell, turns: chosen, query: query.toString() };
         showPage(chosen, query);
       } catch (error) {
         state.textContent = error.message;
       }
     },
-    leave() { generation += 1; },
   };
 }

@@ -74,7 +74,6 @@ function disagreements() {
 }
 
 function likelihoodView() {
-  let generation = 0;
   const list = make("ol", { class: "follow-ups" });
   const state = make("p", { class: "state", role: "status" });
   const pages = make("nav", { class: "pages", "aria-label": "Pages of follow-ups" });
@@ -95,7 +94,7 @@ function likelihoodView() {
       make("p", { class: "asked" }, "Did the answer help the model predict the user turn that follows it in the dataset? Each token is marked by how much likelier it is after that answer than after answers to other questions."),
       disagreements(), followUps.length ? form : null, helpLegend(), state, list, pages),
     async update(query) {
-      const mine = ++generation;
+      const mine = latest;
       setForm(form, query);
       const wanted = followUps[Number(query.get("list") ?? 0)] ?? followUps[0];
       if (wanted) form.elements.list.value = String(wanted.number);
@@ -108,7 +107,7 @@ function likelihoodView() {
       state.textContent = "Loading";
       try {
         const turns = inOrderOfGain(await readFollowUps(wanted), query.get("order") ?? "");
-        if (mine !== generation) return;
+        if (latest !== mine) return; // the reader went on
         const nIdentified = turns.filter((turn) => turn.isIdentified).length;
         state.textContent = `${plural(turns.length, "follow-up")}, ${whole(nIdentified)} of them likeliest after the answer that they follow`;
         showPage(turns, query);
@@ -116,6 +115,5 @@ function likelihoodView() {
         state.textContent = error.message;
       }
     },
-    leave() { generation += 1; },
   };
 }

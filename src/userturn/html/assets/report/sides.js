@@ -66,7 +66,6 @@ function pairRow({ turns, labels }) {
 const sidesCsv = (pairs) => csvOf([["item", "sample", "label A", "label B", "turn A", "turn B"], ...pairs.map(({ turns: [a, b], labels }) => [a.item, a.sample, ...labels.map(labelName), a.text, b.text])]);
 
 function sidesView() {
-  let generation = 0;
   let found = [];
   let most = PAGE;
   const list = make("ol", { class: "turns" });
@@ -82,13 +81,13 @@ function sidesView() {
   }
 
   async function fill(wanted) {
-    const mine = ++generation;
+    const mine = latest;
     const [a, b] = [wanted.a, wanted.b].map((side) => cellOf(wanted.dataset, side));
     if (!a || !b) throw new Error("This study lacks one of the two cells.");
     state.textContent = "Loading";
     const judge = study.judges.indexOf(wanted.judge);
     const pairs = await pairedTurns(a, b, judge);
-    if (mine !== generation) return;
+    if (latest !== mine) return; // the reader went on
     found = pairs.filter(({ labels }) => FITS_SIDES[wanted.show](labels));
     most = PAGE;
     listed = { cell: null, turns: found.map(({ turns }) => turns[0]) };
@@ -114,6 +113,5 @@ function sidesView() {
         state.textContent = error.message;
       }
     },
-    leave() { generation += 1; },
   };
 }

@@ -99,6 +99,7 @@ function turnView(cell, item, sample) {
     title: `${item} · ${nameOf(cell)}`,
     node: make("section", null, top, make("h1", { tabindex: "-1" }, item, make("small", null, nameOf(cell))), cell.isPrivate ? privateNote() : null, body),
     async update(query) {
+      const mine = latest;
       const values = Object.fromEntries(query);
       const back = crumbs(["Grid", address(["grid"])], [nameOf(cell), address(["cell", ...cell.path], values)], [item]);
       try {
@@ -110,7 +111,9 @@ function turnView(cell, item, sample) {
         }
         const isOther = listed.cell !== null && (listed.cell !== cell || listed.query !== query.toString());
         if (isOther || !listed.turns.length) {
-          listed = { cell, turns: await readingList(await readCell(cell, () => {}, () => false), query), query: query.toString() };
+          const turns = await readingList(await readCell(cell, () => {}, () => false), query);
+          if (latest !== mine) return; // the reader went on
+          listed = { cell, turns, query: query.toString() };
         }
         const parts = await turnParts(turn, query);
         const link = buttonsThat("This turn", [["Copy link", () => copied(location.href, "The link to this turn is")]]);
